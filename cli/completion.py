@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from .site_settings import settings
+
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
@@ -25,6 +27,8 @@ def _completing(names: Callable[[click.Context, str], Iterable[str]]) -> Complet
         from click.shell_completion import CompletionItem
 
         try:
+            with context.scope(cleanup=False):
+                settings()  # with the definitions of the site
             candidates = sorted(set(names(context, word)))
         except Exception:  # noqa: BLE001 - a line that is being typed is no place for an error
             return []
@@ -47,7 +51,6 @@ def _of_store(sql: str) -> Complete:
 def _connection(context: click.Context) -> Connection:
     from ..reduce import reductions
     from ..store import Store, connect
-    from .site_settings import settings
 
     with context.scope(cleanup=False):
         return connect(Store(context.params.get("store") or settings().store or ""), reductions())

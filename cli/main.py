@@ -79,7 +79,7 @@ COMMANDS = {
     "compare": ("results", "Print a comparison table of runs, with its ratios."),
     "batch": ("site", "Land what arrives, reduce and report, unattended."),
     "store": ("store", "See what a store holds, keep it in order."),
-    "query": ("results", "Ask a store by SQL, or by the name of a shipped query."),
+    "query": ("results", "Ask a store by SQL, or by the name of a query."),
     "shell": ("shell", "Ask a store by SQL at a prompt."),
     "config": ("site", "See the settings and where each came from, or check a file."),
     "schema": ("site", "Look up records and fields; bring in IBM's pages of them."),

@@ -51,6 +51,10 @@ class Definitions:
         """Path and content of each file that creates a view: a reduction."""
         return [(name, sql) for name, sql in self._queries() if _VIEW.search(sql)]
 
+    def has_view(self, name: str) -> bool:
+        """Whether a reduction of that name is one of the site."""
+        return any(Path(path).stem == name for path, _ in self.views)
+
     @property
     def questions(self) -> list[tuple[str, str]]:
         """Path and content of each other file of SQL."""

@@ -49,7 +49,7 @@ def distrust(file: Path, trusted: Sequence[Path], *, named: bool) -> str:
         return ""
     if not named and store not in (path.resolve() for path in trusted):
         return f"{file} lies in a store that is not trusted"
-    return exposure(store, file)
+    return exposure(store, file, *(file.iterdir() if file.is_dir() else ()))
 
 
 def settings_files(store: Path | None) -> list[Path]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 
@@ -60,18 +60,35 @@ class Query:
     sql: str
 
     def bind(self, given: Mapping[str, str | Value] | None = None) -> dict[str, Value]:
-        """A value for every parameter: those given, defaults for the rest.
+        """A value for every parameter; raises as `bound`."""
+        return bound(f"query {self.name}", self.params, given or {})
 
-        Raises:
-            CpmonError: a parameter is unknown, or its value of another type.
-        """
-        params = {param.name: param for param in self.params}
-        values: dict[str, Value] = {name: param.default for name, param in params.items()}
-        for name, value in (given or {}).items():
-            if name not in params:
-                raise unknown("parameter", name, params, place=f"query {self.name}")
-            values[name] = params[name].read(str(value))
-        return values
+
+def bound(
+    place: str, declared: Iterable[Param], given: Mapping[str, str | Value]
+) -> dict[str, Value]:
+    """A value for every parameter of a query: those given, defaults for the rest.
+
+    Args:
+        place: the query, for messages.
+
+    Raises:
+        CpmonError: a parameter is unknown, or its value of another type.
+    """
+    params = {param.name: param for param in declared}
+    values: dict[str, Value] = {name: param.default for name, param in params.items()}
+    if given and not params:
+        raise CpmonError(
+            "the query has no parameter",
+            place=place,
+            expected="comments at its head that say them: -- param: top = 10 -- how many users",
+            found=", ".join(given),
+        )
+    for name, value in given.items():
+        if name not in params:
+            raise unknown("parameter", name, params, place=place)
+        values[name] = params[name].read(str(value))
+    return values
 
 
 @of_definitions

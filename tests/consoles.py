@@ -58,6 +58,7 @@ class Page:
         (folder / "sample-data").symlink_to(ROOT / "sample-data")
         shutil.copytree(ROOT / "docs" / "examples", folder / "pages")
         for name, text in self.files().items():
+            (folder / name).parent.mkdir(exist_ok=True)
             (folder / name).write_text(text, encoding="utf-8")
         script = "".join(f"{command.line}\necho '{NEXT}'\n" for command in self.commands())
         environment = {k: v for k, v in os.environ.items() if not k.startswith("CPMON_")}

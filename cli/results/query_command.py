@@ -30,7 +30,7 @@ SPARK = "spark"
 NAME = re.compile(r"[A-Za-z][\w-]*")
 
 
-def _shipped() -> Iterator[str]:
+def _queries() -> Iterator[str]:
     """The queries with their parameters, a line each."""
     settings()  # with the definitions of the site
     from ...queries.queries import queries
@@ -50,7 +50,7 @@ def _shipped() -> Iterator[str]:
     "params",
     multiple=True,
     metavar="NAME=VALUE",
-    help="A parameter of a shipped query; may be repeated.",
+    help="A parameter of the query; may be repeated.",
 )
 @choice_option(
     "--engine",
@@ -63,7 +63,7 @@ def _shipped() -> Iterator[str]:
     help="The Spark, such as spark://host:7077 or local[4]; else what its own settings say.",
 )
 @limit_options
-@listing_option("Name the shipped queries.", _shipped)
+@listing_option("Name the queries.", _queries)
 @output_options
 def command(
     question: str | None,
@@ -74,17 +74,20 @@ def command(
     master: str | None,
     out: Output,
 ) -> None:
-    """Ask a store by SQL (DuckDB's), read-only, or run a shipped query by NAME.
+    """Ask a store by SQL (DuckDB's), read-only, or run a query by NAME: shipped, or of the site.
 
     Tables: monitor.RECORD as landed, interval.RECORD with counters as deltas to the previous
     sample, meta.*, and the reductions. `describe monitor.sytrsp` shows columns; their comments are
     in duckdb_columns() and meta.dictionary.
 
+    SQL in a file takes parameters too: comments at its head say their names and defaults, as
+    `-- param: top = 10 -- how many users`, and the SQL names them as `$top`.
+
     \b
     Examples:
       cpmon query "select tod, pfxcpuad, plsmvb2g from interval.sytrsp order by all" --store perf/
       cpmon query busiest_users -p top=5 --store perf/
-      cpmon query --file my.sql --store perf/ --format parquet -o my.parquet
+      cpmon query --file my.sql -p top=5 --store perf/ --format parquet -o my.parquet
       cpmon query --engine spark --master spark://host:7077 --file fleet.sql --store perf/
     """
     sql, values = _question(question, file, params)
@@ -118,21 +121,22 @@ def _question(
     question: str | None, file: Path | None, params: tuple[str, ...]
 ) -> tuple[str, dict[str, Any]]:
     """The SQL and the values of its parameters."""
-    from ...queries.queries import query
+    from ...queries.queries import bound, params_of, query
 
+    given = pairs("--param", params)
     if (question is None) == (file is None):
-        raise click.UsageError("give SQL, the name of a shipped query, or --file FILE")
+        raise click.UsageError("give SQL, the name of a query, or --file FILE")
     if question and NAME.fullmatch(question):
         named = query(question)
-        return named.sql, named.bind(pairs("--param", params))
-    if params:
-        raise click.UsageError("--param belongs to a shipped query")
-    if question == "-":
-        return read_input(), {}
-    if file is None:
-        return str(question), {}
+        return named.sql, named.bind(given)
+    sql = read_input() if question == "-" else question or _text_of(file)
+    return sql, bound(str(file or "the SQL"), params_of(str(file or ""), sql), given)
+
+
+def _text_of(file: Path | None) -> str:
+    """The SQL in a file."""
     try:
-        return file.read_text(encoding="utf-8"), {}
+        return file.read_text(encoding="utf-8") if file else ""
     except OSError as error:
         raise click.UsageError(f"{file} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +16,7 @@ from .. import completion
 from ..options import (
     DEVICE,
     LINE_LENGTH,
+    Command,
     Text,
     listing_option,
     output_options,
@@ -35,6 +38,50 @@ def _reports() -> Iterator[str]:
     from ...reduce import find_report, report_names
 
     return (f"{name}  {find_report(name).title}" for name in report_names())
+
+
+NEW, LIKE = "new", "like"
+
+
+def _begin(context: click.Context, option: click.Parameter, value: str | None) -> None:
+    """Write the start of a report as soon as both its name and the report to copy are known."""
+    context.meta[f"cpmon.report.{option.name}"] = value
+    new, like = (context.meta.get(f"cpmon.report.{key}") for key in (NEW, LIKE))
+    if context.resilient_parsing or not (new and like):
+        return
+    from ...reduce import find_report
+    from ...reduce.metrics.report_set import draft
+
+    if not re.fullmatch(r"[A-Za-z][\w-]*", new):
+        raise click.UsageError(f"--new {new}: a name has letters, digits, _ and -")
+    beside = settings().file or Path("cpmon.toml")
+    file = beside.parent / "reports" / f"{new.lower()}.toml"
+    if file.exists():
+        raise click.UsageError(f"{file} exists already: edit it, or choose another name")
+    write_file(file, draft(new, find_report(like)).encode())
+    say(f"{file}: edit it, then cpmon report {new}", err=True)
+    if not beside.exists():
+        say(f"it is read where {beside} lies beside its folder, which may be empty", err=True)
+    context.exit()
+
+
+def _draft_options(command: Command) -> Command:
+    """`--new` and `--like`, which need no store."""
+    option = functools.partial(click.option, is_eager=True, expose_value=False, callback=_begin)
+    new = option(
+        "--new",
+        NEW,
+        metavar="NAME",
+        help="Write the start of a report of your own, reports/NAME.toml beside the settings.",
+    )
+    like = option(
+        "--like",
+        LIKE,
+        metavar="REPORT",
+        help="The report that it begins as a copy of.",
+        shell_complete=completion.reports,
+    )
+    return new(like(command))
 
 
 @click.command("report")
@@ -69,6 +116,7 @@ def _reports() -> Iterator[str]:
 )
 @click.option("--columns", metavar="NAMES", help="What the chart shows, as total_util,emul_util.")
 @listing_option("Name the reports.", _reports)
+@_draft_options
 @output_options
 def command(
     names: tuple[str, ...],
@@ -112,6 +160,7 @@ def command(
       cpmon report user_paging dasd_by_activity --store perf/ --run 2600NP -o reports.xlsx
       cpmon report --html --store perf/ --run 2600NP -o pages/
       cpmon report paging_by_time --store perf/ --run 2600NP --plot paging.png
+      cpmon report --new LINUX_USERS --like USER_RESOURCE_UTIL
     """
     named = {"user": user, "partition": partition}
     objects = {"cpu": cpu, "device": device, **{k: v and v.upper() for k, v in named.items()}}
@@ -123,6 +172,9 @@ def command(
         say_notes(doubts)
         _write_pages(store, out, selection | {"zone": zone})
         return
+    context = click.get_current_context()
+    if any(context.meta.get(f"cpmon.report.{key}") for key in (NEW, LIKE)):
+        raise click.UsageError("--new NAME needs --like REPORT, and --like a --new")
     _check_plot(names, plot, columns)
     followed = {key: value for key, value in objects.items() if value is not None}
     options = {"objects": followed, "by": by, "top": top, "shift": shift, "zone": zone}

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -74,10 +73,10 @@ def metric_of(view: str, name: str, place: str | None = None) -> Metric:
     """
     if name in metrics_of(view):
         return metrics_of(view)[name]
-    is_own = any(Path(path).stem == view for path, _ in definitions().views)
-    keys = (m for m in metrics() if m.name == name and m.kind is Kind.KEY) if is_own else ()
-    for key in keys:
-        return key
+    if definitions().has_view(view):
+        for metric in metrics():
+            if metric.name == name and metric.kind is Kind.KEY:
+                return metric
     raise unknown(f"metric of {view}", name, metrics_of(view), place=place)
 
 

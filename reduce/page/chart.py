@@ -128,7 +128,7 @@ def charts() -> Sequence[Chart]:
     """The charts of a page: the shipped ones, then those of the site.
 
     Raises:
-        CpmonError: one of the site has an unknown key or a wrong value, or draws what no report has.
+        CpmonError: one of the site has an unknown key, a wrong value, or draws no report's column.
     """
     return [*CHARTS, *(chart for document in own_documents() for chart in _own(document))]
 

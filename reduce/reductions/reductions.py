@@ -23,6 +23,7 @@ from ...schemas.layout import Group, Layout
 from ...schemas.registry import record_of, tables
 from ...store.results.lineage import BY_TIME
 from ...store.sandbox.guard import relations_read
+from ...store.views.relations import is_landed
 from ..metrics.rollups import rollup_of
 from ..metrics.views import (
     DOUBTS,
@@ -147,7 +148,11 @@ def _own_views(shipped: Collection[str]) -> Iterator[ParsedView]:
                 found=", ".join(sorted(columns)),
             )
         try:
-            yield replace(view, reads=relations_read(view.select))
+            reads = relations_read(view.select)
+            for read in reads:
+                if "." in read and not is_landed(read):
+                    raise CpmonError("there is no such relation", found=read)
+            yield replace(view, reads=reads)
         except CpmonError as error:
             raise CpmonError(
                 "a reduction of the site is no query of the store's relations",

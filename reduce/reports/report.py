@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...config import Settings
+from ...config.definitions import definitions
 from ...config.moments import LineLength
 from ...config.shifts import find_zone, zone_name
 from ...core.errors import CpmonError, NothingToReportError
@@ -232,6 +233,8 @@ def _read(
     top: int | None,
     zone: ZoneInfo,
 ) -> ReportResult:
+    if definitions().has_view(definition.reduction) and definition.lines is not Lines.ROW:
+        _check_keys(con, definition, span)
     over_time = definition.lines is Lines.TIME or _is_one(definition, span) or definition.keys == ()
     shown = _shown(definition, over_time)
     source, source_notes = source_of(con, definition, span, by, zone)
@@ -281,6 +284,29 @@ def _read(
         zone=zone,
         restrictions=_restrictions(definition, span, by, top, table),
     )
+
+
+def _check_keys(con: duckdb.DuckDBPyConnection, definition: Report, span: Span) -> None:
+    """Refuse a reduction of the site with several rows for an object and interval.
+
+    Its rates would be those of one row, and counts and sums right: nobody would see it.
+    """
+    where, values = replace(span, objects=()).where()
+    keys = ", ".join(map(quoted, (TIME, *definition.keys)))
+    (row,) = con.execute(
+        f"SELECT {keys}, count(*) FROM {quoted(definition.reduction)} WHERE {where}"
+        " GROUP BY ALL ORDER BY count(*) DESC LIMIT 1",
+        values,
+    ).fetchall() or [(0,)]
+    if row[-1] > 1:
+        raise CpmonError(
+            f"{definition.reduction} has several rows for one line of {definition.name}",
+            expected=f"one row for each {', '.join(('system', TIME, *definition.keys))}",
+            found=f"{row[-1]} rows of {', '.join(map(str, row[:-1]))}",
+            effect="its rates would be too low",
+            remedy="group by these columns, with complete_sum(...) of what is added up and"
+            " max(seconds); or name the columns that tell the rows apart in keys",
+        )
 
 
 def _objects(shown: Report, table: pa.Table) -> int:
