@@ -218,7 +218,7 @@ def test_a_shipped_query_takes_parameters(cpmon: Cpmon, perf: Path):
     [
         (["busiest_users", "-p", "top=many"], "value of another type"),
         (["busiest_users", "-p", "top"], "has no ="),
-        (["select 1", "-p", "top=1"], "belongs to a shipped query"),
+        (["select 1", "-p", "top=1"], "the query has no parameter"),
         (["select 1", "--file", "x.sql"], "or --file FILE"),
         ([], "or --file FILE"),
         (["--file", "missing.sql"], "missing.sql cannot be read"),

@@ -14,7 +14,7 @@ import pytest
 from cpmon.cli.output import write_file
 from cpmon.core.errors import CpmonError, NothingToReportError
 from cpmon.reduce import ReportResult, report
-from cpmon.reduce.metrics.report_set import REPORTS
+from cpmon.reduce.metrics.report_set import reports
 from cpmon.reduce.metrics.report_shape import HEX, ReportColumn
 from cpmon.reduce.page.chart import (
     CHARTS,
@@ -76,7 +76,7 @@ def series(points: Points, name: str) -> list[float | None]:
 
 def test_every_chart_and_tile_draws_on_columns_that_reports_have():
     for drawn in (*TILES, *(series for chart in CHARTS for series in chart.series)):
-        assert drawn.column in [column.name for column in REPORTS[drawn.report].columns]
+        assert drawn.column in [column.name for column in reports()[drawn.report].columns]
 
 
 def test_a_run_is_a_window_of_its_measured_intervals(window: Window):
@@ -347,7 +347,7 @@ def test_a_report_with_too_many_lines_is_thinned_and_then_cut_with_a_note(
 ):
     def processors(most: int) -> ReportResult:
         return short_report(
-            partial(report, con, run="R1"), window, REPORTS["PROCESSORS_BY_TIME"], most
+            partial(report, con, run="R1"), window, reports()["PROCESSORS_BY_TIME"], most
         )
 
     assert processors(4).table.num_rows == 4  # two intervals, two processors
@@ -482,6 +482,6 @@ def test_every_report_has_a_place_on_the_page(tmp_path: Path):
         written = write_pages(connection, tmp_path / "pages", write_file)
     assert [file.name for file in written] == ["run-LAB.html", "index.html"]
     text = written[0].read_text(encoding="utf-8")
-    assert [name for name in REPORTS if f'id="r-{name}"' not in text] == []
+    assert [name for name in reports() if f'id="r-{name}"' not in text] == []
     assert text.count("<figure") == len(CHARTS)
     assert written[0].stat().st_size < 5_000_000
