@@ -264,7 +264,7 @@ def _length(text: str) -> timedelta:
 
 
 def _line_length(text: str) -> LineLength:
-    return MONTH if text == MONTH else _length(text)
+    return MONTH if text in (MONTH, "1mo") else _length(text)
 
 
 def _offset(text: str) -> int:
@@ -277,10 +277,18 @@ def _offset(text: str) -> int:
 RELEASE = Parsed("release", "5.3.0", "V.R.M", _release)
 LEVEL = Parsed("release", "5.3.0 or 7.3.0+callevel.5", "V.R.M", _level)
 LENGTH = Parsed("length of time", "15m or 1h", "SPAN", _length)
-LINE_LENGTH = Parsed("length of time", "15m, 1h, 1d, 1w or month", "SPAN", _line_length)
+LINE_LENGTH = Parsed("length of time", "15m, 1h, 1d, 1w or 1mo", "SPAN", _line_length)
 DAY = Parsed("day", "2026-01-31, today or yesterday", "DATE", _day)
 OFFSET = Parsed("offset", "8192 or 0x2000", "OFFSET", _offset)
-DEVICE = Parsed("device number", "0A1F", "NUMBER", functools.partial(int, base=16))
+
+
+def _devices(text: str) -> int | tuple[int, int]:
+    """A device number, or the first and the last of a range."""
+    first, dash, last = text.partition("-")
+    return (int(first, 16), int(last, 16)) if dash else int(first, 16)
+
+
+DEVICES = Parsed("device number or range of them", "0A1F or 0A00-0AFF", "NUMBER", _devices)
 
 
 release_option = click.option(

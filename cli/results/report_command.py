@@ -14,10 +14,11 @@ import click
 from ...core.text import megabytes
 from .. import completion
 from ..options import (
-    DEVICE,
+    DEVICES,
     LINE_LENGTH,
     Command,
     Text,
+    choice_option,
     listing_option,
     output_options,
     store_option,
@@ -28,7 +29,6 @@ from ..spans import selection_options, zone_option
 from ..targets import TARGET_FILE, check_target
 
 if TYPE_CHECKING:
-    from ...config.moments import LineLength
     from ...reduce.reports.report import ReportResult
 
 
@@ -93,17 +93,43 @@ def _draft_options(command: Command) -> Command:
     "--user",
     type=Text(),
     metavar="USERID",
-    help="Follow this user.",
+    help="Follow this user; of several, as 'LNX*', each has a line.",
     shell_complete=completion.users,
 )
-@click.option("--device", type=DEVICE, help="Follow this device, as 0A1F.")
-@click.option("--partition", type=Text(), metavar="NAME", help="Follow this logical partition.")
+@click.option(
+    "--class",
+    "user_class",
+    type=Text(),
+    metavar="NAME",
+    help="Follow this user class, or only its users.",
+)
+@click.option("--device", type=DEVICES, help="Follow this device, as 0A1F; or 0A00-0AFF.")
+@click.option(
+    "--partition", "--lpar", type=Text(), metavar="NAME", help="Follow this logical partition."
+)
 @click.option(
     "--by",
     type=LINE_LENGTH,
-    help="A line for each span of the printed zone, as 15m, 1h, 1d, 1w or month.",
+    help="A line for each span of the printed zone, as 15m, 1h, 1d, 1w or 1mo.",
 )
 @click.option("--top", type=click.IntRange(1), help="Only so many objects, the greatest.")
+@choice_option(
+    "--top-of",
+    values=("span", "line"),
+    help="Which are the greatest with --by: those of the whole span, or of each line.",
+)
+@click.option(
+    "--sort",
+    type=Text(),
+    metavar="COLUMN",
+    help="Order lines by a column, as cpu_s; userid:desc turns it round.",
+)
+@click.option(
+    "--where",
+    type=Text(),
+    metavar="CONDITION",
+    help='Only lines for which it holds, as "cpu_util > 0.5 and io_rate > 10".',
+)
 @click.option("--shift", metavar="NAME", help="Only the hours of this shift of the settings.")
 @zone_option
 @click.option(
@@ -114,7 +140,7 @@ def _draft_options(command: Command) -> Command:
 @click.option(
     "--plot", type=TARGET_FILE, help="Write a chart of the report instead: FILE.svg or FILE.png."
 )
-@click.option("--columns", metavar="NAMES", help="What the chart shows, as total_util,emul_util.")
+@click.option("--columns", metavar="NAMES", help="Show only these, as total_util,emul_util.")
 @listing_option("Name the reports.", _reports)
 @_draft_options
 @output_options
@@ -123,18 +149,11 @@ def command(
     store: Path,
     selection: dict[str, Any],
     doubts: tuple[str, ...],
-    cpu: int | None,
-    user: str | None,
-    device: int | None,
-    partition: str | None,
-    by: LineLength | None,
-    top: int | None,
-    shift: str | None,
-    zone: str | None,
     html: bool,
     plot: Path | None,
     columns: str | None,
     out: Output,
+    **narrowed: Any,
 ) -> None:
     """Print the reports NAME.
 
@@ -142,6 +161,7 @@ def command(
     span. The others have a line for each object over the whole span, the greatest first; with
     --user, --device, --partition or --cpu they follow one of them over time: a partition has
     lines for each type of its processors, and no mean line over several types.
+    With --by they have a line for each object in each span.
 
     With --html no NAME is given: a page for each run (or system without runs) has them all, and
     index.html lists the pages. They need no network. Run cpmon reduce before, it is faster then.
@@ -157,31 +177,32 @@ def command(
       cpmon report processors-by-time --store perf/ --system VMPROD --cpu 0 --format csv
       cpmon report user_resource_util --store perf/ --top 10 --shift prime
       cpmon report user_resource_util --store perf/ --user LINUX001 --by 15m
+      cpmon report user_resource_util --store perf/ --user 'LNX*' --by 1h --top 5
+      cpmon report dasd_by_activity --store perf/ --device 0A00-0AFF --where "ssch_rate > 10"
       cpmon report user_paging dasd_by_activity --store perf/ --run 2600NP -o reports.xlsx
       cpmon report --html --store perf/ --run 2600NP -o pages/
       cpmon report paging_by_time --store perf/ --run 2600NP --plot paging.png
       cpmon report --new LINUX_USERS --like USER_RESOURCE_UTIL
     """
-    named = {"user": user, "partition": partition}
-    objects = {"cpu": cpu, "device": device, **{k: v and v.upper() for k, v in named.items()}}
+    options = _options(**narrowed)
     if html:
-        if names or any(v is not None for v in (*objects.values(), by, top, shift, plot, columns)):
+        if names or plot or columns or any(options[key] for key in options if key != "zone"):
             raise click.UsageError(
                 "--html takes --run, --system, --since, --until and --tz: a page has all reports"
             )
         say_notes(doubts)
-        _write_pages(store, out, selection | {"zone": zone})
+        _write_pages(store, out, selection | {"zone": options["zone"]})
         return
     context = click.get_current_context()
     if any(context.meta.get(f"cpmon.report.{key}") for key in (NEW, LIKE)):
         raise click.UsageError("--new NAME needs --like REPORT, and --like a --new")
-    _check_plot(names, plot, columns)
-    followed = {key: value for key, value in objects.items() if value is not None}
-    options = {"objects": followed, "by": by, "top": top, "shift": shift, "zone": zone}
-    reports = _reports_of(store, names, selection | options)
+    _check_plot(names, plot)
+    chosen = [part.strip() for part in columns.split(",")] if columns else []
+    shown = {} if plot else {"columns": chosen}
+    reports = _reports_of(store, names, selection | options | shown)
     if plot is not None:
         say_notes(doubts)
-        _plot(reports[0], plot, columns)
+        _plot(reports[0], plot, chosen)
         return
     from ...reduce.reports.report_text import render_reports
 
@@ -196,21 +217,35 @@ NOTED = ("table", "text", "xlsx")
 """Formats in which reports have notes."""
 
 
-def _check_plot(names: tuple[str, ...], plot: Path | None, columns: str | None) -> None:
-    if columns is not None and plot is None:
-        raise click.UsageError("--columns chooses what --plot FILE draws")
+def _options(
+    user: str | None,
+    partition: str | None,
+    user_class: str | None,
+    top_of: str,
+    cpu: int | None,
+    device: int | tuple[int, int] | None,
+    **others: Any,
+) -> dict[str, Any]:
+    """How the options of the command narrow a report, as `report` takes it."""
+    named = {"user": user, "partition": partition}
+    capitals = {option: name and name.upper() for option, name in named.items()}
+    objects = {"cpu": cpu, "device": device, "class": user_class, **capitals}
+    followed = {option: value for option, value in objects.items() if value is not None}
+    return {"objects": followed, "each": top_of == "line", **others}
+
+
+def _check_plot(names: tuple[str, ...], plot: Path | None) -> None:
     if plot is not None and len(names) > 1:
         raise click.UsageError("--plot draws one report: name it alone")
     if plot is not None:
         check_target(plot)
 
 
-def _plot(report: ReportResult, file: Path, columns: str | None) -> None:
+def _plot(report: ReportResult, file: Path, columns: list[str]) -> None:
     """Write a chart of the report."""
     from ...reduce.page.plot import plot_report
 
-    drawn = [part.strip() for part in columns.split(",")] if columns else []
-    write_file(file, plot_report(report, file.suffix.lower().lstrip("."), drawn))
+    write_file(file, plot_report(report, file.suffix.lower().lstrip("."), columns))
 
 
 def _reports_of(store: Path, names: tuple[str, ...], options: dict[str, Any]) -> list[ReportResult]:

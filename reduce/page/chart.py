@@ -25,7 +25,7 @@ from ..metrics import metric_of
 from ..metrics.report_set import END, own_documents, reports
 from ..metrics.report_shape import TIME, Lines, Report, ReportColumn
 from ..reports.cells import cell_text
-from ..reports.report_sql import Span, lines_sql, source_of
+from ..reports.report_sql import Asked, Span, lines_sql, source_of
 
 
 class Kind(StrEnum):
@@ -211,7 +211,7 @@ class _Reader:
         shown = tuple(dict.fromkeys((*keys, column, sort)))
         ranked = replace(report, columns=shown, lines=Lines.OBJECT, sort=sort.name)
         source, _ = source_of(self.con, report, self.span, self.by, self.zone)
-        greatest, ranking = lines_sql(ranked, self.span, source, by=None, over_time=False, top=top)
+        greatest, ranking = lines_sql(ranked, self.span, source, Asked(over_time=False, top=top))
         sql, values = self._over_time(report, (*keys, column), report.keys)
         same = (f"l.{key} IS NOT DISTINCT FROM g.{key}" for key in report.keys)
         lines = self.con.sql(
@@ -233,7 +233,7 @@ class _Reader:
         """SELECT of columns by time and by keys, and the values of its marks."""
         shown = replace(report, columns=(END, *columns), lines=Lines.TIME, keys=keys)
         source, _ = source_of(self.con, report, self.span, self.by, self.zone)
-        return lines_sql(shown, self.span, source, by=self.by, over_time=True, zone=self.zone.key)
+        return lines_sql(shown, self.span, source, Asked(True, self.by, self.zone.key))
 
 
 def runs_points(con: duckdb.DuckDBPyConnection, runs: Sequence[str]) -> Points:

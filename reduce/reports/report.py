@@ -6,7 +6,7 @@ object, and tells what it covers and what is missing.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -33,7 +33,8 @@ from ..metrics.views import DOUBTS
 from ..reductions.reductions import inferred_notes, reduction, reductions, tables_of
 from .cells import cell_text, utc
 from .layout_notes import dumps_of, layout_notes, levels_of, missing, notes_of
-from .report_sql import COVERAGE, MEAN, TOTAL, Span, report_sql, run_window, source_of
+from .narrowing import NOUNS, Sort, column_of, condition_sql, is_of_objects, objects_of
+from .report_sql import COVERAGE, MEAN, TOTAL, Asked, Span, report_sql, run_window, source_of
 from .report_sql import DOUBTS as ALL_DOUBTS
 
 __all__ = ["ReportResult", "find_report", "report", "report_names"]
@@ -112,6 +113,10 @@ def report(  # noqa: PLR0913 - each is an option of the command
     objects: Mapping[str, Any] | None = None,
     by: LineLength | None = None,
     top: int | None = None,
+    each: bool = False,
+    sort: str | None = None,
+    where: str | None = None,
+    columns: Sequence[str] = (),
     shift: str | None = None,
     zone: str | None = None,
     settings: Settings | None = None,
@@ -125,12 +130,16 @@ def report(  # noqa: PLR0913 - each is an option of the command
         system: needed when the store holds several and no run is named.
         since, until: limits to intervals that end behind `since` and not behind `until`;
             times without zone are UTC.
-        objects: follows one: {"device": 0x1234}, {"user": "LINUX001"}, {"cpu": 0},
-            {"partition": "LPAR1"}.
+        objects: only these: {"device": 0x1234} or a range of them {"device": (0xA00, 0xAFF)},
+            {"user": "LINUX001"} or those like {"user": "LNX*"}, {"class": "WEB"} or the users of
+            it, {"cpu": 0}, {"partition": "LPAR1"}. One that is followed has lines over time.
         by: a line covers the intervals of such a span of `zone`, which begins on the hour, at
-            midnight, on Monday, or with the month; lines of a report of objects are then times,
-            and one object must be followed.
-        top: only so many objects.
+            midnight, on Monday, or with the month; a report of objects has a line of each in it.
+        top: only so many objects, by the order of the report. each: in each line of time, instead
+            of over the whole span.
+        sort: a column of the report that the lines are ordered by, as `Sort.parse` reads it.
+        where: only lines that this holds for: an expression over the columns of the report.
+        columns: only these columns, behind times and keys, in their order.
         shift: limits to intervals in the hours of a shift of the settings.
         zone: time zone of the printed times; the settings' by default.
 
@@ -145,11 +154,27 @@ def report(  # noqa: PLR0913 - each is an option of the command
         since=max(filter(None, (span.since, utc(since))), default=None),
         until=min(filter(None, (span.until, utc(until))), default=None),
         shift=site.shift(shift) if shift else None,
-        objects=_followed(definition, objects or {}),
+        objects=objects_of(definition, objects or {}),
     )
-    _check_lines(definition, narrowed, by, top)
+    known_zone = find_zone(zone or site.zone(span.system))
+    asked = Asked(
+        definition.lines is Lines.TIME
+        or definition.keys == ()
+        or _is_one(definition, narrowed)
+        or by is not None,
+        by,
+        known_zone.key,
+        Sort.parse(sort, definition) if sort else None,
+        top,
+        each,
+        condition_sql(con, where, definition) if where else "",
+    )
+    _check_lines(definition, narrowed, asked)
+    chosen = [column_of(column, definition) for column in columns]
     point(con, _scope(definition, narrowed))
-    result = _read(con, definition, narrowed, by, top, find_zone(zone or site.zone(span.system)))
+    result = _read(con, definition, narrowed, asked, known_zone)
+    result = replace(result, restrictions=_restrictions(definition, result, narrowed, asked, where))
+    result = _only(result, chosen) if chosen else result
     if zone is None and not site.has_zone(span.system):
         return replace(result, notes=(*result.notes, *_zone_hint(con, result)))
     return result
@@ -162,22 +187,14 @@ def _scope(definition: Report, span: Span) -> Scope:
     return Scope(span.system, since, span.until)
 
 
-def _followed(definition: Report, objects: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
-    """The only value of each column that tells objects apart."""
-    for option in objects:
-        if option not in definition.follows:
-            able = [r.name for r in reports().values() if option in r.follows]
-            raise CpmonError(
-                f"{definition.name} has no line per {_NOUNS[option]}",
-                remedy=f"leave the {_NOUNS[option]} out, or ask for one of {', '.join(able)}",
-            )
-    return tuple((definition.follows[option], value) for option, value in objects.items())
+def _check_lines(definition: Report, span: Span, asked: Asked) -> None:
+    """Refuse lines that the report cannot have.
 
-
-_NOUNS = {"cpu": "processor", "user": "user", "device": "device", "partition": "partition"}
-
-
-def _check_lines(definition: Report, span: Span, by: LineLength | None, top: int | None) -> None:
+    Raises:
+        CpmonError: they are too short, do not begin at midnight, or there are none by time or of
+            objects.
+    """
+    by, top = asked.by, asked.top
     if isinstance(by, timedelta) and by.total_seconds() < FEWEST_SECONDS:
         raise CpmonError(
             "a line cannot cover less than a minute", expected="1m or more", found=str(by)
@@ -190,20 +207,24 @@ def _check_lines(definition: Report, span: Span, by: LineLength | None, top: int
         )
     if by is not None and definition.lines is Lines.ROW:
         raise CpmonError(f"{definition.name} has no lines by time", remedy="leave --by out")
-    if by is not None and definition.lines is Lines.OBJECT and not _is_one(definition, span):
-        options = " or ".join(f"--{option}" for option in definition.follows)
-        raise CpmonError(
-            f"{definition.name} has a line per object; over time it can follow one",
-            expected=f"{options} beside --by" if options else "no --by",
-            remedy=f"name it with {options}" if options else "leave --by out",
-        )
-    if top is not None and (definition.lines is Lines.TIME or _is_one(definition, span)):
+    if top is not None and (not definition.keys or _is_one(definition, span)):
         raise CpmonError(f"{definition.name} has lines by time", remedy="leave --top out")
+    is_ranked = definition.sort or asked.sort or definition.lines is Lines.ROW
+    if top is not None and not is_ranked:
+        raise CpmonError(
+            f"{definition.name} has no order of its own",
+            remedy="say by --sort COLUMN which objects are the greatest",
+        )
+    if asked.each and (top is None or not asked.over_time):
+        raise CpmonError(
+            "--top-of line is about --top of lines by time", remedy="add --top and --by"
+        )
 
 
 def _is_one(definition: Report, span: Span) -> bool:
     """Whether one object is followed."""
-    return bool(span.objects) and {column for column, _ in span.objects} <= set(definition.keys)
+    followed = {objects.column for objects in span.objects if objects.is_one}
+    return bool(followed) and followed <= set(definition.keys)
 
 
 def _span(con: duckdb.DuckDBPyConnection, run: str | None, system: str | None) -> Span:
@@ -229,20 +250,21 @@ def _read(
     con: duckdb.DuckDBPyConnection,
     definition: Report,
     span: Span,
-    by: LineLength | None,
-    top: int | None,
+    asked: Asked,
     zone: ZoneInfo,
 ) -> ReportResult:
     if definitions().has_view(definition.reduction) and definition.lines is not Lines.ROW:
         _check_keys(con, definition, span)
-    over_time = definition.lines is Lines.TIME or _is_one(definition, span) or definition.keys == ()
+    over_time = asked.over_time
     shown = _shown(definition, over_time)
-    source, source_notes = source_of(con, definition, span, by, zone)
+    source, source_notes = source_of(con, definition, span, asked.by, zone)
     doubted = DOUBTS in (column.name for column in reduction(definition.reduction).columns)
-    sql, values = report_sql(
-        shown, span, source, by=by, over_time=over_time, doubted=doubted, top=top, zone=zone.key
-    )
-    table = con.sql(sql, params=values).to_arrow_table()
+    table = _lines(con, asked, *report_sql(shown, span, source, asked, doubted=doubted))
+    is_empty = False
+    if asked.where and not table.num_rows:
+        rest = replace(asked, where="")
+        table = _lines(con, rest, *report_sql(shown, span, source, rest, doubted=doubted))
+        is_empty = True
     if table.num_rows:
         means, totals, coverage, doubts = (table.column(o)[0].as_py() for o in OF_ALL)
     elif definition.lines is Lines.ROW:
@@ -252,8 +274,14 @@ def _read(
         raise _nothing(con, definition, span, source_notes)
     starts, ends = coverage["starts"], coverage["ends"]
     shown, table = _known(shown, table.drop_columns(list(OF_ALL)))
-    mean, total = {}, {} if over_time else _numbers(shown, totals)
-    if over_time and (definition.lines is not Lines.OBJECT or _objects(shown, table) == 1):
+    table = table.slice(0, 0) if is_empty else table
+    if asked.where or (asked.top and not is_of_objects(definition)):
+        means, totals = {}, {}  # those of all lines, which are not shown
+    of_one = not is_of_objects(definition) or (
+        _is_one(definition, span) and _objects(shown, table) == 1
+    )
+    mean, total = {}, {} if over_time and of_one else _numbers(shown, totals)
+    if over_time and of_one and means:
         sums = {column.name for column in shown.columns if column.kind is Kind.TOTAL}
         mean = _numbers(shown, means)
         total = {column: mean.pop(column) for column in sums & mean.keys()}
@@ -282,8 +310,28 @@ def _read(
             *notes_of(definition, levels),
         ),
         zone=zone,
-        restrictions=_restrictions(definition, span, by, top, table),
     )
+
+
+def _lines(
+    con: duckdb.DuckDBPyConnection, asked: Asked, sql: str, values: Sequence[Any]
+) -> pa.Table:
+    """The answer of a query of lines.
+
+    Raises:
+        CpmonError: the condition of the reader compares what cannot be compared.
+    """
+    try:
+        return con.sql(sql, params=list(values)).to_arrow_table()
+    except (duckdb.BinderException, duckdb.ConversionException, duckdb.CatalogException) as error:
+        if not asked.where:
+            raise
+        raise CpmonError(
+            "the condition of --where cannot be computed",
+            place=asked.where.partition(" WHERE ")[2],
+            found=str(error).partition("\n")[0],
+            effect="nothing is shown",
+        ) from None
 
 
 def _check_keys(con: duckdb.DuckDBPyConnection, definition: Report, span: Span) -> None:
@@ -311,7 +359,12 @@ def _check_keys(con: duckdb.DuckDBPyConnection, definition: Report, span: Span) 
 
 def _objects(shown: Report, table: pa.Table) -> int:
     """How many objects the lines are of: one that is followed may have parts of several kinds."""
-    return table.group_by(list(shown.keys)).aggregate([]).num_rows if shown.keys else 1
+    if not shown.keys:
+        return 1
+    listed = set(table.column_names)  # a key that is not shown tells lines apart
+    if not listed.issuperset(shown.keys):
+        return int(table.num_rows)
+    return int(table.group_by(list(shown.keys)).aggregate([]).num_rows)
 
 
 def _shown(definition: Report, over_time: bool) -> Report:
@@ -351,17 +404,36 @@ def _mean_lengths(shown: Report, table: pa.Table) -> dict[str, float | None]:
 
 
 def _restrictions(
-    definition: Report, span: Span, by: LineLength | None, top: int | None, table: pa.Table
+    definition: Report, result: ReportResult, span: Span, asked: Asked, where: str | None
 ) -> tuple[str, ...]:
     """How the report was narrowed, in words."""
-    restrictions = _object_names(definition, span)
+    restrictions, by = _object_names(definition, span), asked.by
     if span.shift is not None:
         restrictions.append(f"shift {span.shift.name}")
     if by is not None:
         restrictions.append(f"by {by if isinstance(by, str) else length_of_time(by)}")
-    if top is not None and table.num_rows == top:
-        restrictions.append(f"the first {top}")
+    if asked.top and _objects(definition, result.table) >= asked.top:
+        restrictions.append(f"the first {asked.top}{' of each line' if asked.each else ''}")
+    if asked.sort is not None:
+        restrictions.append(f"by {asked.sort.column}")
+    if where:
+        restrictions.append(f"where {' '.join(where.split())}")
     return tuple(restrictions)
+
+
+def _only(result: ReportResult, chosen: Collection[str]) -> ReportResult:
+    """The result with times, keys and the chosen columns, in their order."""
+    shown = result.report
+    always = [c.name for c in shown.columns if c.name in (TIME, *shown.keys)]
+    by_name = {column.name: column for column in shown.columns}  # without those that are not known
+    names = [name for name in dict.fromkeys([*always, *chosen]) if name in by_name]
+    return replace(
+        result,
+        report=replace(shown, columns=tuple(by_name[name] for name in names)),
+        table=result.table.select(names),
+        mean={name: value for name, value in result.mean.items() if name in names},
+        total={name: value for name, value in result.total.items() if name in names},
+    )
 
 
 def _unknown_object(
@@ -369,9 +441,10 @@ def _unknown_object(
 ) -> CpmonError | None:
     """The error for an object that the system never had, with the nearest that it had."""
     columns = {column.name: column for column in definition.columns}
-    options = {column: option for option, column in definition.follows.items()}
-    for name, value in span.objects:
-        option, lists = options[name], [definition]
+    for each in span.objects:
+        if not each.is_one:
+            continue
+        option, name, value, lists = each.option, each.column, each.value, [definition]
         if definition.lines is Lines.ROW:  # not all objects have rows in it
             able = [r for r in reports().values() if option in r.follows]
             lists = sorted(able, key=lambda r: r.lines is Lines.ROW)
@@ -388,17 +461,14 @@ def _unknown_object(
             )
             look = f"cpmon report {lists[0].name} lists what there is"
             like = nearest(asked, others)
-            return unknown_of_many(_NOUNS[option], asked, like, look, NothingToReportError)
+            return unknown_of_many(NOUNS[option], asked, like, look, NothingToReportError)
     return None
 
 
 def _object_names(definition: Report, span: Span) -> list[str]:
     """What the report follows, printed as its columns print it: a device number in hexadecimal."""
     columns = {column.name: column for column in definition.columns}
-    return [
-        f"{name} {cell_text(columns[name], value) if name in columns else value}"
-        for name, value in span.objects
-    ]
+    return [objects.text(columns) for objects in span.objects]
 
 
 def _coverage_without_rows(

@@ -20,10 +20,14 @@ from ...config.shifts import Shift
 from ...core.errors import CpmonError
 from ...core.grace_period import DAY, GRACE, INSIDE, inside
 from ...core.names import unknown
+from ...core.sql import name as quoted
 from ..metrics.report_shape import TIME, Kind, Lines, Report, ReportColumn
 from ..metrics.rollups import LEVELS, amount_of, bucket, count_of, hours, rollup_of, sum_of, time_of
+from .narrowing import LINES, Objects, Sort, is_of_objects
 
 COVERED, MEAN, TOTAL, COVERAGE, DOUBTS = "covered", "_mean", "_total", "_coverage", "_doubts"
+_LINE = "_line"
+"""The time of a line, whether it is shown or not."""
 ELAPSED = ("seconds", "system_seconds")
 """Times that all objects of an interval have in common: of several of them they count once."""
 BEFORE = GRACE + timedelta(milliseconds=1)
@@ -97,7 +101,7 @@ class Span:
         system: the only one; `run_id`: the run that names the span.
         since, until: UTC without zone.
         shift: only intervals that end in its hours.
-        objects: column -> the only value.
+        objects: those that are meant; all without any.
     """
 
     system: str
@@ -105,7 +109,7 @@ class Span:
     since: datetime | None = None
     until: datetime | None = None
     shift: Shift | None = None
-    objects: tuple[tuple[str, Any], ...] = ()
+    objects: tuple[Objects, ...] = ()
 
     def where(self) -> tuple[str, list[Any]]:
         """The condition as SQL, and the values of its marks."""
@@ -113,10 +117,13 @@ class Span:
             "system = ?": self.system,
             f"{TIME} > ?": self.since,
             f"{TIME} <= ?": self.until,
-            **{f"{column} = ?": value for column, value in self.objects},
         }
         given = {text: value for text, value in conditions.items() if value is not None}
         texts, values = list(given), list(given.values())
+        for objects in self.objects:
+            text, more = objects.where()
+            texts.append(text)
+            values += more
         if self.shift is not None:
             text, more = shift_condition(self.shift, TIME)
             texts.append(text)
@@ -124,46 +131,98 @@ class Span:
         return " AND ".join(texts), values
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Which lines of a report are asked for, and in which order.
+
+    Attributes:
+        over_time: lines are times (of each object, where there are several), else objects.
+        by: several intervals make one line: as many as end within this length, or month.
+        zone: whose hours, days, weeks and months are lines.
+        sort: the order; without it by time, or by the sort column of the report.
+        top: only so many objects, by the order: of the whole span, or in each line of time.
+        each: the latter.
+        where: the query of the lines that a condition holds for, as SQL over `LINES`.
+    """
+
+    over_time: bool
+    by: LineLength | None = None
+    zone: str = "UTC"
+    sort: Sort | None = None
+    top: int | None = None
+    each: bool = False
+    where: str = ""
+
+    def order(self, report: Report) -> list[str]:
+        """Expressions for ORDER BY, over the lines."""
+        keys = [quoted(key) for key in report.keys]
+        greatest = [self.greatest(report)] if self.sort or report.sort else []
+        if self.over_time and (self.top or (is_of_objects(report) and not self.sort)):
+            return [_LINE, *greatest, *keys]
+        if self.sort or not (self.over_time or report.lines is Lines.ROW):
+            return [*greatest, _LINE, *keys]
+        return [_LINE, *keys]
+
+    def greatest(self, report: Report) -> str:
+        """What puts the greatest objects first, for ORDER BY."""
+        sort = self.sort or Sort(report.sort)
+        return sort.sql
+
+
 def lines_sql(
-    report: Report,
-    span: Span,
-    source: Source,
-    *,
-    by: LineLength | None,
-    over_time: bool,
-    top: int | None = None,
-    zone: str = "UTC",
-    of_all: Sequence[str] = (),
+    report: Report, span: Span, source: Source, asked: Asked, of_all: Sequence[str] = ()
 ) -> tuple[str, list[Any]]:
     """SELECT of a report's lines, and the values of its marks.
 
     Args:
         source: where it reads.
-        by: several intervals make one line: as many as end within this length, or month.
-        over_time: lines are times, else objects.
-        top: only so many objects, the greatest.
-        zone: whose hours, days, weeks and months are lines.
         of_all: expressions that each line has behind its columns.
     """
     where, values = source.where(span)
-    shown, order = [column.name for column in report.columns], [TIME, *report.keys]
+    shown, line, limit = [column.name for column in report.columns], TIME, ""
     if report.lines is not Lines.ROW:
-        end = bucket(by, zone)
+        end = bucket(asked.by, asked.zone)
         shown = [_shown(column, report, end, source) for column in report.columns]
-        groups = [*([end] if over_time else []), *report.keys]
-        where += f" AND seconds IS NOT NULL GROUP BY {', '.join(groups)}"
-        if not over_time:
-            order = [f"{report.sort} DESC NULLS LAST", *report.keys]
-    limit = f" LIMIT {top}" if top else ""
-    return (
-        f"SELECT {', '.join([*shown, *of_all])} FROM {source.relation} WHERE {where}"
-        f" ORDER BY {', '.join(order)}{limit}",
-        values,
+        line = end if asked.over_time else "NULL"
+        groups = [*([end] if asked.over_time else []), *report.keys]
+        where += " AND seconds IS NOT NULL"
+        if asked.top and asked.over_time and not asked.each:
+            where += f" AND {_among_greatest(report, source, asked, where)}"
+            values = [*values, *values]
+        where += f" GROUP BY {', '.join(groups)}"
+    listed = {column.name for column in report.columns}
+    hidden = [key for key in report.keys if key not in listed]
+    shown = [*shown, *of_all, f"{line} AS {_LINE}", *hidden]
+    lines = f"SELECT {', '.join(shown)} FROM {source.relation} WHERE {where}"
+    if asked.where:
+        lines = f"WITH {LINES} AS ({lines}) {asked.where}"
+    order = asked.order(report)
+    if asked.top and asked.each:
+        limit = f" QUALIFY row_number() OVER (PARTITION BY {_LINE} ORDER BY"
+        limit += f" {', '.join([asked.greatest(report), *report.keys])}) <= {asked.top}"
+    elif asked.top and (report.lines is Lines.ROW or not asked.over_time):
+        order[-1] += f" LIMIT {asked.top}"
+    without = ", ".join([_LINE, *map(quoted, hidden)])
+    return f"SELECT * EXCLUDE ({without}) FROM ({lines}){limit} ORDER BY {', '.join(order)}", values
+
+
+def _among_greatest(report: Report, source: Source, asked: Asked, where: str) -> str:
+    """Whether a row is of one of the greatest objects of the whole span, as SQL."""
+    keys = ", ".join(map(quoted, report.keys))
+    sort = asked.sort or Sort(report.sort)
+    column = next(column for column in report.columns if column.name == sort.column)
+    amount = f"{possible_sql(column, report, source)} AS {quoted(column.name)}"
+    order = ", ".join([sort.sql, keys])
+    greatest = (
+        f"SELECT {keys}, {amount} FROM {source.relation} WHERE {where} GROUP BY {keys}"
+        f" ORDER BY {order} LIMIT {asked.top}"
     )
+    same = f"struct_pack({', '.join(f'{quoted(key)} := {quoted(key)}' for key in report.keys)})"
+    return f"{same} IN (SELECT {same} FROM ({greatest}))"  # of structs NULL equals NULL
 
 
 def report_sql(
-    report: Report, span: Span, source: Source, *, doubted: bool, **options: Any
+    report: Report, span: Span, source: Source, asked: Asked, *, doubted: bool
 ) -> tuple[str, list[Any]]:
     """The query of a report, and the values of its marks.
 
@@ -174,7 +233,6 @@ def report_sql(
     Args:
         source: where it reads.
         doubted: the rows have the column `doubts`.
-        options: as `lines_sql` has them.
     """
     where, values = source.where(span)
     doubts = doubts_sql(COVERED, "sum(doubted)" if source.is_rolled else "count(*)")
@@ -186,7 +244,7 @@ def report_sql(
         f"{f'(SELECT list(d) FROM ({doubts}) AS d)' if doubted else 'NULL'} AS {DOUBTS}",
     ]
     covered = replace(source, relation=COVERED)
-    lines, shown = lines_sql(report, span, covered, **options, of_all=of_all)
+    lines, shown = lines_sql(report, span, covered, asked, of_all)
     rows = f"SELECT * FROM {source.relation} WHERE {where}"
     return f"WITH {COVERED} AS ({rows}) {lines}", [*values, *shown]
 

@@ -126,6 +126,43 @@ def relations_read(sql: str) -> tuple[str, ...]:
     return tuple(name for name in names if name not in own)
 
 
+def condition_tree(
+    connection: duckdb.DuckDBPyConnection, condition: str, relation: str
+) -> tuple[str, list[str]]:
+    """The query of the rows of a relation that a condition holds for, and the columns it names.
+
+    Raises:
+        CpmonError: it is no expression over the columns of one row.
+    """
+    sql = f"SELECT * FROM {relation} WHERE (\n{condition}\n)"
+    plain = f"SELECT * FROM {relation} WHERE (\nTRUE\n)"
+    try:
+        written = guarded(connection, sql, explain=False)
+        _, tree = _checked(connection, sql, explained=False)
+        _, empty = _checked(connection, plain, explained=False)
+    except CpmonError as error:
+        raise _no_condition(condition, error.problem) from None
+    (node,), (around,) = ([s["node"] for s in t["statements"]] for t in (tree, empty))
+    clause = node.pop("where_clause")
+    around.pop("where_clause")
+    nodes = [*_nodes(clause)]
+    refused = {"SUBQUERY", "WINDOW", "STAR", "PARAMETER"} & {n.get("class") for n in nodes}
+    if node != around or refused or written.startswith("SELECT * FROM json_"):
+        raise _no_condition(condition, ", ".join(sorted(refused)).lower() or "more than that")
+    columns = [n["column_names"] for n in nodes if n.get("class") == "COLUMN_REF"]
+    return written, [".".join(names) for names in columns]
+
+
+def _no_condition(condition: str, found: str) -> CpmonError:
+    return CpmonError(
+        "a condition is no expression over the columns of a line",
+        place=condition,
+        expected="an expression such as cpu_util > 0.5 AND userid <> 'TCPIP'",
+        found=found,
+        effect="nothing was run",
+    )
+
+
 def _nodes(part: Any) -> Iterator[dict[str, Any]]:
     """All nodes of a tree."""
     if isinstance(part, dict):

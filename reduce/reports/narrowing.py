@@ -1,0 +1,164 @@
+"""How a report is narrowed: to some objects, and to lines for which a condition holds."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+
+from ...core.errors import CpmonError
+from ...core.names import unknown
+from ...core.sql import name as quoted
+from ...store.sandbox.guard import condition_tree
+from ..metrics.report_set import reports
+from ..metrics.report_shape import Lines, Report, ReportColumn
+from .cells import cell_text
+
+NOUNS = {
+    "cpu": "processor",
+    "user": "user",
+    "device": "device",
+    "partition": "partition",
+    "class": "class",
+}
+"""Options that name objects, and what these are."""
+LINES = "report_lines"
+"""The relation whose rows a condition is about."""
+WILD = ("*", "?")
+
+
+@dataclass(frozen=True, slots=True)
+class Objects:
+    """The objects that an option names: one, those like a pattern, of a range or of a class.
+
+    Attributes:
+        option: of `NOUNS`. column: that has the objects.
+        value: a value; a text with * or ? is a pattern, a pair the first and the last of a range.
+        is_class: the value is the class of the users in the column.
+    """
+
+    option: str
+    column: str
+    value: Any
+    is_class: bool = False
+
+    @property
+    def is_one(self) -> bool:
+        """Whether they are one at most."""
+        return not (self.is_class or self._is_pattern or isinstance(self.value, tuple))
+
+    @property
+    def _is_pattern(self) -> bool:
+        return isinstance(self.value, str) and any(sign in self.value for sign in WILD)
+
+    def where(self) -> tuple[str, list[Any]]:
+        """The condition as SQL, and the values of its marks."""
+        column = quoted(self.column)
+        if self.is_class:
+            users = 'SELECT userid FROM meta.user_class WHERE upper("class") = upper(?)'
+            return f"{column} IN ({users})", [self.value]
+        if isinstance(self.value, tuple):
+            return f"{column} BETWEEN ? AND ?", [*self.value]
+        if self._is_pattern:
+            return f"{column} GLOB ?", [self.value.replace("[", "[[]")]
+        return f"{column} = ?", [self.value]
+
+    def text(self, columns: Mapping[str, ReportColumn]) -> str:
+        """How a heading names them: a device number is hexadecimal."""
+        values = self.value if isinstance(self.value, tuple) else (self.value,)
+        printed = columns.get(self.column)
+        shown = [cell_text(printed, v) if printed and not self.is_class else str(v) for v in values]
+        return f"{'class' if self.is_class else self.column} {'-'.join(shown)}"
+
+
+def objects_of(definition: Report, given: Mapping[str, Any]) -> tuple[Objects, ...]:
+    """The objects that options name in a report.
+
+    Args:
+        given: option -> value.
+
+    Raises:
+        CpmonError: the report has no such objects.
+    """
+    chosen = []
+    for option, value in given.items():
+        is_class = option == "class" and option not in definition.follows
+        column = definition.follows.get("user" if is_class else option)
+        if column is None:
+            able = [r.name for r in reports().values() if option in r.follows]
+            raise CpmonError(
+                f"{definition.name} has no line per {NOUNS[option]}",
+                remedy=f"leave the {NOUNS[option]} out, or ask for one of {', '.join(able)}",
+            )
+        chosen.append(Objects(option, column, value, is_class))
+    return tuple(chosen)
+
+
+@dataclass(frozen=True, slots=True)
+class Sort:
+    """The order of lines: by a column of the report, the greatest or the least first."""
+
+    column: str
+    is_descending: bool = True
+
+    @classmethod
+    def parse(cls, text: str, definition: Report) -> Sort:
+        """An order as a reader writes it: `cpu_util`, `userid:desc`.
+
+        Figures stand with the greatest first, names and times with the least, unless it says
+        otherwise.
+
+        Raises:
+            CpmonError: the report has no such column, or the direction means nothing.
+        """
+        name, _, direction = text.partition(":")
+        column = column_of(name, definition)
+        if direction not in ("", "asc", "desc"):
+            raise CpmonError(
+                "--sort has a direction that means nothing",
+                expected=f"{name}, {name}:asc or {name}:desc",
+                found=text,
+            )
+        is_key = column in (*definition.keys, "interval_end")
+        return cls(column, direction == "desc" if direction else not is_key)
+
+    @property
+    def sql(self) -> str:
+        """For ORDER BY."""
+        return f"{quoted(self.column)} {'DESC' if self.is_descending else 'ASC'} NULLS LAST"
+
+
+def column_of(name: str, definition: Report) -> str:
+    """The column of a report by its name, in any case.
+
+    Raises:
+        CpmonError: there is none.
+    """
+    names = [column.name for column in definition.columns]
+    if name.lower() not in names:
+        raise unknown(f"column of {definition.name}", name, names)
+    return name.lower()
+
+
+def condition_sql(con: duckdb.DuckDBPyConnection, text: str, definition: Report) -> str:
+    """The query of the lines that a condition holds for, written from the tree that was checked.
+
+    Args:
+        text: an expression over the columns of the report: `cpu_util > 0.5`.
+
+    Raises:
+        CpmonError: it is no expression over these columns alone.
+    """
+    columns: Collection[str] = [column.name for column in definition.columns]
+    sql, named = condition_tree(con, text, LINES)
+    for name in named:
+        if name.lower() not in columns:
+            raise unknown(f"column of {definition.name}", name, columns, place=f"--where {text}")
+    return sql
+
+
+def is_of_objects(definition: Report) -> bool:
+    """Whether several objects may have a line in one interval."""
+    return definition.lines is Lines.OBJECT and bool(definition.keys)
