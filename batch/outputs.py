@@ -68,6 +68,7 @@ class OutputWriter:
             if self._systems.setdefault(path, system) != system:
                 raise CpmonError(
                     f"{self._systems[path]} and {system} would be written to one file",
+                    code="output-path-ambiguous",
                     place=str(path),
                     remedy="put {system} into the path of the output",
                 )

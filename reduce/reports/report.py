@@ -168,6 +168,7 @@ def _followed(definition: Report, objects: Mapping[str, Any]) -> tuple[tuple[str
             able = [r.name for r in REPORTS.values() if option in r.follows]
             raise CpmonError(
                 f"{definition.name} has no line per {_NOUNS[option]}",
+                code="report-filter-unsupported",
                 remedy=f"leave the {_NOUNS[option]} out, or ask for one of {', '.join(able)}",
             )
     return tuple((definition.follows[option], value) for option, value in objects.items())
@@ -188,16 +189,25 @@ def _check_lines(definition: Report, span: Span, by: LineLength | None, top: int
             found=f"{by}",
         )
     if by is not None and definition.lines is Lines.ROW:
-        raise CpmonError(f"{definition.name} has no lines by time", remedy="leave --by out")
+        raise CpmonError(
+            f"{definition.name} has no lines by time",
+            code="report-by-unsupported",
+            remedy="leave --by out",
+        )
     if by is not None and definition.lines is Lines.OBJECT and not _is_one(definition, span):
         options = " or ".join(f"--{option}" for option in definition.follows)
         raise CpmonError(
             f"{definition.name} has a line per object; over time it can follow one",
+            code="report-object-required" if options else "report-by-unsupported",
             expected=f"{options} beside --by" if options else "no --by",
             remedy=f"name it with {options}" if options else "leave --by out",
         )
     if top is not None and (definition.lines is Lines.TIME or _is_one(definition, span)):
-        raise CpmonError(f"{definition.name} has lines by time", remedy="leave --top out")
+        raise CpmonError(
+            f"{definition.name} has lines by time",
+            code="report-top-unsupported",
+            remedy="leave --top out",
+        )
 
 
 def _is_one(definition: Report, span: Span) -> bool:
@@ -214,6 +224,7 @@ def _span(con: duckdb.DuckDBPyConnection, run: str | None, system: str | None) -
         if len(systems) != 1:
             raise CpmonError(
                 "the store holds several systems" if systems else "no interval is in the store",
+                code="system-ambiguous" if systems else "store-empty",
                 expected="one system",
                 found=", ".join(systems) or "none",
                 remedy="name one with --system" if systems else "ingest a dump first",
