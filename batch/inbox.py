@@ -153,6 +153,7 @@ def quarantine(path: Path, folder: Path, reason: str) -> Path:
                 note.unlink(missing_ok=True)
         raise CpmonError(
             "a file cannot be put into quarantine",
+            code="quarantine-failed",
             place=str(path),
             found=error.found if isinstance(error, StoreError) else error.strerror or str(error),
             effect="it stays in the inbox; the next run tries again",

@@ -71,6 +71,7 @@ def install(
     if refusal:
         raise CpmonError(
             "systemd refuses the units",
+            code="systemd-units-refused",
             place=str(target),
             found=refusal,
             effect="nothing was written",
@@ -103,6 +104,7 @@ def _create(folders: Sequence[Path]) -> list[Path]:
         except OSError as error:
             raise CpmonError(
                 "a folder that the batch writes to cannot be made",
+                code="batch-folder-not-creatable",
                 place=str(folder),
                 found=error.strerror,
                 effect="nothing was written",

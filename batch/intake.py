@@ -16,7 +16,7 @@ from ..store.dumps.store import Store
 from .days import dump_days
 from .hooks import run_hook
 from .inbox import GROWING, Candidate, candidates, incomplete, observe, quarantine
-from .log import Log, ascii_error, ascii_line, ascii_path
+from .log import Log, ascii_error, ascii_line, ascii_path, error_code
 from .plan import Plan
 from .result import BatchResult
 from .state import State
@@ -103,8 +103,9 @@ class Intake:
             self._reject(file, error, result)
         except (CpmonError, OSError) as error:  # not of the file; the next batch tries again
             reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
-            result.note("trouble", ascii_path(file.path), ascii_line(reason))
-            self.log.error("not landed", path=file.path, reason=reason)
+            result.note("trouble", ascii_path(file.path), ascii_line(reason), error_code(error))
+            cause = error if isinstance(error, CpmonError) else reason
+            self.log.error("not landed", path=file.path, reason=cause)
         except Exception as error:  # noqa: BLE001 - a bug of ours must not stop other files
             self._fail(file, error, result)
         else:
@@ -158,17 +159,17 @@ class Intake:
         self.log.warning("rejected", path=file.path, reason=error)
         if self.plan.batch.quarantine is None:
             self.state.settle(file, "rejected", reason)
-            result.note("rejected", path, reason)
+            result.note("rejected", path, reason, error.code)
             return
         try:
             target = quarantine(file.path, self.plan.batch.quarantine, str(error))
         except CpmonError as failure:
-            result.note("rejected", path, reason)
-            result.note("trouble", path, ascii_error(failure))
+            result.note("rejected", path, reason, error.code)
+            result.note("trouble", path, ascii_error(failure), failure.code)
             self.log.error("quarantine", path=file.path, reason=failure)
         else:
             self.state.settle(file, "rejected", reason)
-            result.note("quarantined", path, reason)
+            result.note("quarantined", path, reason, error.code)
             self.log.info("quarantined", path=file.path, now=target)
 
     def _fail(self, file: Candidate, error: Exception, result: BatchResult) -> None:

@@ -55,6 +55,8 @@ class Log:
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         if self._json:
             entry = {"time": now, "level": level, "run": self.run, "event": event, **fields}
+            for code in filter(None, map(error_code, fields.values())):
+                entry["code"] = code
             line = json.dumps(entry, default=str)
         else:
             rest = "".join(f" {key}={_quoted(value)}" for key, value in fields.items())
@@ -90,6 +92,11 @@ def ascii_error(error: Exception) -> str:
         return ascii_line(str(error))
     cause = f" ({error.found})" if error.found else ""
     return ascii_line(f"{error.problem}{cause}" + (f"; {error.remedy}" if error.remedy else ""))
+
+
+def error_code(error: object) -> str | None:
+    """The code of an error, where it has one."""
+    return error.code if isinstance(error, CpmonError) else None
 
 
 def ascii_path(path: Path | str) -> str:

@@ -21,7 +21,7 @@ from ..reduce.reports.report_text import render_reports
 from ..reduce.rules.exceptions import exceptions
 from ..reduce.rules.rendering import render_findings
 from .days import day_bounds
-from .log import Log, ascii_error
+from .log import Log, ascii_error, error_code
 from .plan import Output, has_file_per_day, output_path
 from .result import BatchResult
 
@@ -68,6 +68,7 @@ class OutputWriter:
             if self._systems.setdefault(path, system) != system:
                 raise CpmonError(
                     f"{self._systems[path]} and {system} would be written to one file",
+                    code="output-path-ambiguous",
                     place=str(path),
                     remedy="put {system} into the path of the output",
                 )
@@ -77,7 +78,7 @@ class OutputWriter:
             self.log.info("nothing to report", path=path, what=what, reason=error)
             return
         except (CpmonError, OSError, duckdb.Error) as error:
-            result.note("trouble", what, ascii_error(error))
+            result.note("trouble", what, ascii_error(error), error_code(error))
             self.log.error("not written", path=path, what=what, reason=error)
             self.unwritten.add((system, day))
             return

@@ -110,6 +110,7 @@ def read_plan(settings: Settings) -> Plan:
     if not settings.inboxes:
         raise CpmonError(
             "there is no inbox",
+            code="inbox-missing",
             place=str(settings.file or FILE),
             expected='[[inbox]] with folder = "..."',
             effect="nothing was done",
@@ -119,6 +120,7 @@ def read_plan(settings: Settings) -> Plan:
     if settings.distrust and (batch.hook_dump or batch.hook_end):
         raise CpmonError(
             "a store's own settings may not name commands",
+            code="settings-untrusted",
             place=settings.place("batch.hook_dump" if batch.hook_dump else "batch.hook_end"),
             found=settings.distrust,
             effect="nothing was done",
@@ -216,6 +218,7 @@ def check_path(path: Path | None, place: str, marks: Collection[str]) -> None:
         if code is not None and code not in (*CODES, *_ITSELF):
             raise CpmonError(
                 f"%{code} cannot stand in a path",
+                code="path-mark-invalid",
                 place=place,
                 expected=", ".join(f"%{name} ({meaning})" for name, meaning in CODES.items()),
                 found=str(path),

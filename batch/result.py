@@ -35,10 +35,11 @@ class ExitStatus(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """An event: the file or step, and a reason or other detail."""
+    """An event: the file or step, a reason or other detail, and the code of an error."""
 
     what: str
     detail: str
+    code: str | None = None
 
 
 @dataclass(slots=True)
@@ -99,12 +100,12 @@ class BatchResult:
     steps: dict[str, float] = field(default_factory=dict)
     interrupted: bool = False
 
-    def note(self, kind: str, what: str, detail: str) -> None:
+    def note(self, kind: str, what: str, detail: str, code: str | None = None) -> None:
         """Count an event of a kind, and list it up to `MAX_LISTED`."""
         self.counts[kind] += 1
         events: list[Event] = getattr(self, kind)
         if len(events) < MAX_LISTED:
-            events.append(Event(what, detail))
+            events.append(Event(what, detail, code))
 
     def add_findings(self, code: str, severity: str, count: int) -> None:
         """Count findings of a dump."""

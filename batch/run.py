@@ -40,7 +40,7 @@ from ..store.scope import ALL, Scope
 from .days import day_bounds
 from .hooks import run_hook
 from .intake import Intake
-from .log import Log, ascii_error, ascii_line
+from .log import Log, ascii_error, ascii_line, error_code
 from .outputs import OutputWriter, Write
 from .plan import Plan, output_path
 from .result import BatchResult, Event, ExitStatus
@@ -208,7 +208,7 @@ class BatchRunner:
         try:
             yield
         except (CpmonError, OSError, duckdb.Error) as error:
-            result.note("failures", name, ascii_error(error))
+            result.note("failures", name, ascii_error(error), error_code(error))
             self.log.error("step failed", step=name, reason=error)
         except Exception as error:  # noqa: BLE001 - the other steps are still worth doing
             result.note("failures", name, ascii_line(f"{type(error).__name__}: {error}"))
@@ -320,7 +320,7 @@ class BatchRunner:
             try:
                 self.write(output_path(path, day), render().encode())
             except (CpmonError, OSError) as error:
-                result.note("trouble", str(path), ascii_error(error))
+                result.note("trouble", str(path), ascii_error(error), error_code(error))
                 self.log.error("not written", path=path, reason=error)
 
 

@@ -188,6 +188,7 @@ def exclusive_lock(folder: Path, run: str) -> Iterator[bool]:
         if not _acquire(lock):
             raise BusyError(
                 "another batch is at work on this store",
+                code="batch-running",
                 place=str(folder.parent),
                 found=_holder_name(folder) or "a process that holds the lock",
                 effect="nothing was done",

@@ -263,6 +263,7 @@ def _failed(error: Exception, *, debug: bool) -> Status:
         _print_no_more()
         error = CpmonError(
             "standard output cannot be written",
+            code="output-not-writable",
             found=error.strerror,
             effect="what it has is cut off",
             remedy="make room where it goes, or print to another place",

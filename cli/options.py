@@ -136,6 +136,7 @@ def _need_folder(store: Path, what: str) -> None:
     if scheme_of(str(store)):
         raise StoreError(
             f"{what} needs a store in a folder of this machine",
+            code="store-not-local",
             place=url(str(store)),
             effect="nothing was done",
             remedy="name a folder; ingest, reduce, runs, classes, store prune and all commands that"

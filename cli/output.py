@@ -72,7 +72,11 @@ class Output:
         to_terminal = self.file is None and sys.stdout.isatty()
         if to_terminal and self.format in BINARY:
             kind = BINARY[self.format]
-            raise CpmonError(f"{kind} is not for a terminal", remedy="name a file with -o")
+            raise CpmonError(
+                f"{kind} is not for a terminal",
+                code="output-is-terminal",
+                remedy="name a file with -o",
+            )
         if self.format in FOR_PEOPLE or to_terminal:
             parts = (printable(part.decode(errors="replace")).encode() for part in parts)
         if self.file is not None:

@@ -87,6 +87,7 @@ def whole_day(moment: datetime | None) -> date | None:
     if moment is not None and moment.time() != time():
         raise CpmonError(
             "what is computed are whole days of UTC",
+            code="day-required",
             expected="a day, as 2026-01-31, today or yesterday",
             found=f"{moment:%Y-%m-%d %H:%M:%S} UTC",
             effect="nothing was computed",
@@ -218,6 +219,7 @@ def _zone_of_system(location: Path, selection: Mapping[str, Any]) -> str:
         return zone_name(rows[0][1])
     raise CpmonError(
         "the zone of the system is not known",
+        code="system-zone-unknown",
         expected="one system, and a record MTRSYS that says its zone",
         found=", ".join(f"{name}: {'none' if s is None else s}" for name, s in rows) or "no dump",
         remedy="name a zone, as --tz Europe/Vienna"

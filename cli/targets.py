@@ -79,6 +79,7 @@ def refuse_input(target: Path | None) -> None:
 def _refused(problem: str, target: Path | str, found: str) -> CpmonError:
     return CpmonError(
         problem,
+        code="output-protected",
         place=str(target),
         expected="another file, or a new one",
         found=found,
@@ -174,6 +175,7 @@ def _check_name(target: Path, form: str) -> None:
         remedy = f"add --html, which writes a page or a folder of them; or {remedy}"
     raise CpmonError(
         "the name of the output says another format than it would have",
+        code="output-format-mismatch",
         place=str(target),
         expected=form,
         found=meaning,

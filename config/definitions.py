@@ -107,6 +107,7 @@ def read_definitions(folder: Path) -> Definitions:
             except (OSError, UnicodeDecodeError) as error:
                 raise CpmonError(
                     "a definition of the site cannot be read",
+                    code="definition-unreadable",
                     place=str(file),
                     found=str(error),
                     remedy="correct it, or move it out of the folder",

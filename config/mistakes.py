@@ -130,6 +130,7 @@ def _missing(
         return unknown("key", misspelt, [name], place=place(dotted(key, misspelt)))
     return CpmonError(
         f"{name} is missing",
+        code="key-missing",
         place=place(key),
         expected=f"{name} = ...",
         found=", ".join(values) or "no key",

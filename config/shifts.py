@@ -50,6 +50,7 @@ def find_zone(name: str) -> ZoneInfo:
         like = nearest(name, available_timezones())
         raise CpmonError(
             f"there is no time zone {name}",
+            code="name-unknown",
             expected=str(error),
             found=name,
             remedy=f"did you mean {like}?" if like else None,

@@ -13,6 +13,8 @@ class CpmonError(Exception):
 
     Attributes:
         problem: one sentence saying what is wrong.
+        code: the kind of fault, for programs: kebab-case, stable while texts change. An error with
+            a remedy has one; docs/errors.md lists them.
         place: file, frame, offset, table or key where it was met.
         expected, found: what should have stood there, and what does.
         effect: what was and was not done because of it.
@@ -21,6 +23,7 @@ class CpmonError(Exception):
 
     problem: str
     _: KW_ONLY
+    code: str | None = None
     place: str | None = None
     expected: str | None = None
     found: str | None = None

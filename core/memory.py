@@ -68,6 +68,7 @@ def memory_error(error: Exception) -> CpmonError | None:
         return None
     return CpmonError(
         "the answer needs more memory than there may be",
+        code="memory-limit-exceeded",
         found=head.removeprefix("Out of Memory Error: ") or None,
         effect="the command ended here",
         remedy="ask for less at once, or raise --memory-limit (memory_limit in the settings)",

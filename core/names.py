@@ -28,6 +28,7 @@ def unknown(
     like = nearest(name, names)
     return CpmonError(
         f"there is no {what} {name}",
+        code="name-unknown",
         place=place,
         expected=", ".join(names) or f"any {what}; none is known",
         found=name,
@@ -44,5 +45,7 @@ def unknown_of_many(
         like: the nearest one. look: how to see them.
     """
     return kind(
-        f"there is no {what} {name}", remedy=f"did you mean {like}? {look}" if like else look
+        f"there is no {what} {name}",
+        code="name-unknown",
+        remedy=f"did you mean {like}? {look}" if like else look,
     )

@@ -72,6 +72,7 @@ def load_scenario(name_or_path: str | Path) -> Scenario:
         near = nearest(text, scenario_names())
         raise CpmonError(
             f"there is no scenario {text}",
+            code="name-unknown",
             expected=f"{', '.join(scenario_names())}, or a TOML file",
             found=text,
             remedy=f"did you mean {near}?" if near else None,

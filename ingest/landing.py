@@ -175,6 +175,7 @@ def _check_unchanged(source: Source) -> None:
     if change := source.change():
         raise BusyError(
             f"{source.name} changed while it was read",
+            code="dump-changed",
             found=change,
             effect="nothing was landed",
             remedy="ingest it again when it is complete: after MONWRITE STOP, or when the copy is "
@@ -241,6 +242,7 @@ def _run(path: str | Path, file: Path | None, landed: Landed, run_id: str | None
     if about["first_tod"] is None:
         raise CpmonError(
             "a dump without records is no run",
+            code="run-without-records",
             place=str(path),
             effect="the dump has landed; no run was made",
             remedy="give the run one that has records",

@@ -154,6 +154,7 @@ def _task(
 def _given_up(error: Exception | None) -> CpmonError:
     return CpmonError(
         "Spark gave up before this was done",
+        code="spark-job-failed",
         found=first_line(error) if error else "no answer of its executor",
         effect="what is done is kept",
         remedy="look into the logs of its executors: they need cpmon and the same Python, memory"

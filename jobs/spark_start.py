@@ -26,6 +26,7 @@ def require_spark() -> None:
     except ImportError as error:
         raise CpmonError(
             "Spark is not installed beside cpmon",
+            code="spark-package-missing",
             expected="the package pyspark, here and where the executors are",
             found=str(error),
             effect=_EFFECT,
@@ -35,6 +36,7 @@ def require_spark() -> None:
     if not os.environ.get("JAVA_HOME") and shutil.which("java") is None:
         raise CpmonError(
             "Spark runs on Java, and there is none",
+            code="java-missing",
             expected="Java 17 or newer, named by JAVA_HOME or on the PATH",
             effect=_EFFECT,
             remedy="install Java, or name its folder: JAVA_HOME=/usr/lib/jvm/java-17",
@@ -58,6 +60,7 @@ def starting(master: str | None) -> Iterator[None]:
             raise
         raise CpmonError(
             "Spark cannot be started",
+            code="spark-start-failed",
             place=master,
             found=first_line(error),
             effect=_EFFECT,

@@ -77,6 +77,7 @@ def render_parts(
     if format not in writers:
         raise CpmonError(
             "a result cannot be printed in that format",
+            code="format-unsupported",
             expected=", ".join(FORMATS),
             found=format,
             remedy=f"use --format with one of {', '.join(FORMATS)}",
@@ -115,6 +116,7 @@ def _unprintable(
         except _conversion_errors() as cause:
             return CpmonError(
                 f"a value of column {field.name} cannot be written as {format}",
+                code="column-type-unsupported",
                 found=f"type {field.type}: {str(cause).partition(chr(10))[0]}",
                 remedy=f"CAST({_name(field.name)} AS VARCHAR) makes a text of it",
             )

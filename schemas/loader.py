@@ -206,6 +206,7 @@ def _rows(file: Traversable, columns: Sequence[str]) -> list[Row]:
         if None in row or None in row.values():
             raise LayoutError(
                 "a row has more or fewer cells than the header",
+                code="layout-cell-count-wrong",
                 place=f"{file}, line {number}",
                 expected=f"{len(expected)} cells",
                 remedy="put texts with commas in quotes",
@@ -222,6 +223,7 @@ def _check_numbers(records: Iterable[Row], place: str) -> None:
         if first != dsect:
             raise LayoutError(
                 f"two rows have the number {domain}.{record}",
+                code="record-number-duplicate",
                 place=place,
                 expected="one record of that number",
                 found=f"{first} and {dsect}",

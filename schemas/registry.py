@@ -135,6 +135,7 @@ def _sources() -> Sources:
     if VARIABLE in os.environ and not folder.is_dir():
         raise LayoutError(
             f"{VARIABLE} names no folder",
+            code="layout-folder-missing",
             found=str(folder),
             remedy="`cpmon schema import` makes it; or unset the variable",
         )

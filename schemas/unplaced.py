@@ -134,6 +134,7 @@ def _check_reserved(record: Layout, place: AssumedPlace, stands: str) -> None:
     if not any(field.offset <= place.offset and end <= field.end for field in reserved):
         raise LayoutError(
             f"the assumed place of {place} is not reserved",
+            code="assumed-field-not-reserved",
             place=stands,
             expected="bytes within "
             + (", ".join(f"{f.offset} to {f.end - 1}" for f in reserved) or "none"),

@@ -107,6 +107,7 @@ def _valued(node: exp.Expr, values: Mapping[str, Any]) -> exp.Expr:
     if node.name not in values:
         raise CpmonError(
             f"the parameter {node.name or '?'} has no value",
+            code="parameter-without-value",
             effect="nothing was run",
             remedy="write the value itself; only shipped queries have parameters",
         )
@@ -116,6 +117,7 @@ def _valued(node: exp.Expr, values: Mapping[str, Any]) -> exp.Expr:
 def _refused(found: str) -> CpmonError:
     return CpmonError(
         "only queries are allowed",
+        code="spark-query-not-allowed",
         expected="one SELECT, WITH or FROM over relations of the store",
         found=found,
         effect="nothing was run",

@@ -1,9 +1,9 @@
 """Write the generated pages of docs/: `python -m tools.make_docs`, run by `make docs`.
 
 docs/dictionary.md comes from the Arrow schemas of the landed tables, docs/cli-reference.md from
-the help texts of the commands, docs/findings.md from the catalogue of findings, docs/reports.md
-from reports and reductions. With `--check` nothing is written; pages that are not current are
-named, and the exit status is 1.
+the help texts of the commands, docs/findings.md from the catalogue of findings, docs/errors.md from
+the places that raise errors, docs/reports.md from reports and reductions. With `--check` nothing is
+written; pages that are not current are named, and the exit status is 1.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from cpmon.ingest.findings import Code, Severity
 from cpmon.schemas import HEADER, layouts
 from cpmon.schemas.arrow import ROW, TAIL, schemas
 
+from .error_codes import catalogue
 from .report_pages import report_page
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -138,10 +139,39 @@ def _findings() -> Iterator[str]:
             yield from ("", f"### {code.name}", "", code.meaning, "", f"What to do: {code.remedy}")
 
 
+def errors() -> str:
+    """The code of every error that has a remedy, with its problem and the remedy."""
+    return "\n".join(_errors()) + "\n"
+
+
+def _errors() -> Iterator[str]:
+    yield from ("# Errors", "", GENERATED, "")
+    yield (
+        "An error names its problem and a remedy. Texts may change; the code of an error stays:"
+        " programs find\nit as `code` in JSON of `cpmon doctor`, `cpmon batch run` and the log of a"
+        " batch, and in the attribute\n`code` of a `CpmonError`. Words in braces stand for names"
+        " and values of the case."
+    )
+    yield from ("", "| code | problem | remedy |", "|---|---|---|")
+    for code, faults in sorted(catalogue().items()):
+        for fault in faults:
+            if fault.remedy:
+                cells = (f"`{code}`", _cell(fault.problem), _cell(fault.remedy))
+                yield f"| {' | '.join(cells)} |"
+
+
+def _cell(text: str) -> str:
+    """A text of a message inside a Markdown table."""
+    if text in ("{problem}", "{remedy}", "{look}"):
+        return "the message has it"
+    return text.replace("{}", "...").replace("|", "\\|").replace("<", "&lt;")
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "docs/dictionary.md": dictionary,
     "docs/cli-reference.md": cli_reference,
     "docs/findings.md": findings,
+    "docs/errors.md": errors,
     "docs/reports.md": lambda: report_page(GENERATED),
 }
 

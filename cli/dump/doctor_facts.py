@@ -81,6 +81,7 @@ def _input(diagnosis: Diagnosis) -> dict[str, Any]:
 def _error(error: CpmonError, *, names: bool) -> dict[str, Any]:
     """The parts of an error; what was found may be a name, or be in the bytes that it quotes."""
     return {
+        "code": error.code,
         "problem": error.problem,
         "at": error.place,
         "expected": error.expected,

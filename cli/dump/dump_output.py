@@ -81,7 +81,11 @@ def dump_output(output: Path, finish: Callable[[Path], None] | None = None) -> I
 
     if str(output) == "-":
         if sys.stdout.isatty():
-            raise CpmonError("a dump is not for a terminal", remedy="name a file with -o")
+            raise CpmonError(
+                "a dump is not for a terminal",
+                code="output-is-terminal",
+                remedy="name a file with -o",
+            )
         yield cast("Sink", sys.stdout.buffer)
         sys.stdout.buffer.flush()
         return

@@ -34,6 +34,7 @@ def command(dumps: tuple[Path, ...], output: Path, container: str) -> Status:
     if any(str(dump) == "-" or (dump.exists() and not dump.is_file()) for dump in dumps):
         raise CpmonError(
             "merge reads the beginning of every dump first, so none of them can be a pipe",
+            code="input-not-seekable",
             remedy="save it to a file",
         )
     with dump_output(output) as sink, bar("merging") as advance:

@@ -135,7 +135,9 @@ def _none(dump: Path, container: str, query: RecordFilter) -> None:
 
     look = f"`cpmon list {shlex.quote(str(dump))}` tells what is inside"
     if query.at is None:
-        raise CpmonError("no record of the dump fits", place=str(dump), remedy=look)
+        raise CpmonError(
+            "no record of the dump fits", code="record-not-found", place=str(dump), remedy=look
+        )
     places = []
     if str(dump) != "-":
         with open_source(dump, container) as source:
@@ -143,6 +145,7 @@ def _none(dump: Path, container: str, query: RecordFilter) -> None:
         places = [f"{place:#x}" for place in (before, behind) if place is not None]
     raise CpmonError(
         "no record that fits has this byte",
+        code="offset-without-record",
         place=f"{dump}, offset {query.at:#x}",
         expected="a record",
         found="a control record, filler, the end of the dump, or a record of another kind",

@@ -104,6 +104,7 @@ class Session:
         if self._written and self.out.format in BINARY:
             raise CpmonError(
                 f"a {BINARY[self.out.format]} file holds one answer",
+                code="format-holds-one-result",
                 place=str(self.out.file),
                 effect="the file is as it was",
                 remedy="name another one with .output FILE",

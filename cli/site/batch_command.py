@@ -199,6 +199,7 @@ def _open(root: Path, *, create: bool) -> tuple[Store, Plan, Settings]:
     if site.file is None:
         raise CpmonError(
             "there are no settings",
+            code="settings-missing",
             expected="a file with [[inbox]]: --config FILE, CPMON_CONFIG, or ./cpmon.toml",
             effect="nothing was done",
             remedy="docs/operations.md has settings to start from",

@@ -255,6 +255,7 @@ def dictionary(text: str | None, out: Output) -> None:
     if not matches:
         raise CpmonError(
             f"no record or field has {text} in its name, title or meaning",
+            code="dictionary-no-match",
             remedy="`cpmon schema list` names all records",
         )
     if out.format == "html":

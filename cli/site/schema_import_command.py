@@ -113,6 +113,7 @@ def _no_pages(paths: Iterable[Path], passed: Sequence[str]) -> CpmonError:
 
     return CpmonError(
         "there is no page of a record",
+        code="record-pages-missing",
         place=", ".join(map(str, paths)),
         expected=f"pages saved as {', '.join(SUFFIXES)}",
         found=_passed_over(len(passed)) + f", {passed[0]} among them" if passed else None,
@@ -127,12 +128,14 @@ def _folder(into: Path | None) -> Path:
     if into is None:
         raise CpmonError(
             "nothing says where your layouts are",
+            code="layout-folder-required",
             expected="a folder of your own; the installed layouts are never changed",
             remedy="give --into FOLDER, or set CPMON_SCHEMAS",
         )
     if into.resolve() == home().resolve():
         raise CpmonError(
             f"{into} is cpmon's own folder of layouts",
+            code="layout-folder-shipped",
             remedy="give a folder of your own with --into",
         )
     return into

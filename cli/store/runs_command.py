@@ -117,6 +117,7 @@ def _measured(
         first, last = (bound and bound.replace(tzinfo=UTC) for bound in (first, last))
         raise CpmonError(
             "a run has no interval in its span",
+            code="run-without-intervals",
             place=f"system {system}",
             expected=f"a part of {span_text(first, last, UTC_ZONE)}" if first else None,
             found=str(span),

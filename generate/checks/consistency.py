@@ -30,7 +30,12 @@ def check_names(scenario: Scenario, place: Place) -> None:
     """
     for noun, rows in (("[[users]]", scenario.users), ("[run.NAME]", scenario.runs)):
         if not rows:
-            raise CpmonError(f"the scenario has no {noun}", place=place(""), remedy=f"add a {noun}")
+            raise CpmonError(
+                f"the scenario has no {noun}",
+                code="scenario-incomplete",
+                place=place(""),
+                remedy=f"add a {noun}",
+            )
     workloads = [workload.name for workload in scenario.workloads]
     for number, group in enumerate(scenario.users):
         if group.workload and group.workload not in workloads:
@@ -84,6 +89,7 @@ def _check_level(run: Run, place: str, what: str, since: str, until: str = "") -
         return
     raise CpmonError(
         f"run {run.run_id}: {what} does not go with its CP level",
+        code="scenario-cp-level-mismatch",
         place=place,
         expected=f"CP {since} or later" if since else f"CP {until} or earlier",
         found=run.cp_level,
@@ -125,6 +131,7 @@ def _check_disturbance(scenario: Scenario, run: Run, each: Disturbance, place: P
     elif each.kind == "interval" and each.interval_s is None:
         raise CpmonError(
             "interval: the new length is missing",
+            code="scenario-interval-missing",
             place=place("interval_s"),
             expected="a whole number of seconds",
             remedy="add interval_s",

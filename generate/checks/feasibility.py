@@ -60,6 +60,7 @@ def check_feasibility(scenario: Scenario, run: Run, place: Place) -> None:
         if getattr(run.targets, key) is not None and getattr(run.targets, needed) is None:
             raise CpmonError(
                 f"run {run.run_id}: {key} needs {needed}",
+                code="scenario-target-incomplete",
                 place=place(f"{run.key}.targets.{key}"),
                 found=f"{key} without {needed}",
                 remedy=f"add {needed}, or remove {key}",
@@ -73,6 +74,7 @@ def check_feasibility(scenario: Scenario, run: Run, place: Place) -> None:
         if demanded > room:
             raise CpmonError(
                 f"run {run.run_id}: {key} does not fit",
+                code="scenario-target-infeasible",
                 place=place(f"{run.key}.targets.{key}"),
                 expected=f"room for at most {room:,.1f} {need.unit}",
                 found=f"{demanded:,.1f} {need.unit}",
@@ -194,6 +196,7 @@ def check_volumes(scenario: Scenario, place: Place) -> None:
         if len(f"{group.prefix}{group.count}") > 6:
             raise CpmonError(
                 f"volumes {group.prefix}: the serials would be longer than six characters",
+                code="scenario-serial-too-long",
                 place=place(f"volumes[{number}].prefix"),
                 found=f"{group.prefix}{group.count}",
                 remedy="shorten the prefix",
@@ -202,6 +205,7 @@ def check_volumes(scenario: Scenario, place: Place) -> None:
         if shared:
             raise CpmonError(
                 f"volumes {group.prefix} and {taken[min(shared)]} share device {min(shared):04X}",
+                code="scenario-device-shared",
                 place=first_device,
                 found=group.first_device,
                 remedy="give each group devices of its own",
@@ -220,6 +224,7 @@ def _check_user_ids(scenario: Scenario, run: Run, place: Place) -> None:
         if len(f"{group.prefix}{count}") > 8:
             raise CpmonError(
                 f"users {group.name}: the user ids would be longer than eight characters",
+                code="scenario-user-id-too-long",
                 place=prefix,
                 found=f"{group.prefix}{count}",
                 remedy="shorten the prefix",
@@ -227,6 +232,7 @@ def _check_user_ids(scenario: Scenario, run: Run, place: Place) -> None:
         if group.prefix in prefixes:
             raise CpmonError(
                 f"two groups of users have the prefix {group.prefix}",
+                code="scenario-prefix-duplicate",
                 place=prefix,
                 found=group.prefix,
                 remedy="give each group a prefix of its own",
@@ -259,6 +265,7 @@ def check_figures(repetitions: Repetitions) -> None:
             if shared := with_rates & set(difference.ends):
                 raise CpmonError(
                     f"difference {difference.name}: read_kb_per_s of a run is in two differences",
+                    code="scenario-differences-overlap",
                     place=difference.place("read_kb_per_s"),
                     found=", ".join(sorted(shared)),
                     remedy="leave one of them out",
@@ -287,6 +294,7 @@ def _check_duration(run: Samples) -> None:
     if not seconds:
         raise CpmonError(
             f"the samples of run {run.run_id} have no length",
+            code="scenario-duration-missing",
             place=run.place(""),
             expected="duration_s, write_kb_per_s or read_kb_per_s",
             remedy="add duration_s = ... there",
@@ -296,6 +304,7 @@ def _check_duration(run: Samples) -> None:
     if used > room:
         raise CpmonError(
             f"run {run.run_id}: a sample uses more processor time than it lasts",
+            code="scenario-cpu-time-exceeded",
             place=run.place("virtual_cpu_cs"),
             expected=f"at most {room:,.1f} together with cp_cpu_cs, in {seconds:,.1f} s",
             found=f"{used:,.1f}",
@@ -332,6 +341,7 @@ def _check_difference(difference: Difference, runs: Mapping[str, Samples]) -> No
             if not run.has(measure):
                 raise CpmonError(
                     f"difference {difference.name} needs {measure} of run {run.run_id}",
+                    code="scenario-measure-missing",
                     place=difference.place(measure),
                     remedy=f"add {measure} to [run.{run.run_id}.samples]",
                 )
@@ -377,6 +387,7 @@ def _check_sums(repetitions: Repetitions, difference: Difference) -> None:
         if repetitions.sums(run_ids, measure) is None:
             raise CpmonError(
                 f"no samples print {measure} of {', '.join(run_ids)} and of their differences",
+                code="scenario-figures-contradict",
                 place=difference.place(measure),
                 expected="means and deviations that whole numbers can have together",
                 found=getattr(difference, measure),

@@ -77,6 +77,7 @@ def _solve(repetitions: Repetitions, run_ids: tuple[str, ...], measure: str, see
     figures |= {difference.name: getattr(difference, measure) for difference in differences}
     raise CpmonError(
         f"no samples were found that print {measure} of {', '.join(figures)}",
+        code="scenario-samples-not-found",
         place=repetitions.runs[run_ids[0]].statistic(measure).place,
         expected="figures that can be true together of whole numbers that are not negative"
         + (", in samples that last long enough" if measure == "virtual_cpu_cs" else ""),

@@ -204,6 +204,7 @@ def end_missing(stream: DumpStream, _spot: Spot) -> Iterator[bytes]:
     if not is_end or hold_records(np.frombuffer(held, np.uint8)[None, :])[0]:
         raise DamageError(
             "the dump has no end-of-data record, so none can be left out",
+            code="damage-end-record-missing",
             effect="no dump was written",
             remedy="leave end-missing out, or put it in front of the other damages",
         )

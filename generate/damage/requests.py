@@ -50,15 +50,26 @@ def parse_damage(text: str) -> Damage:
         near = nearest(name, KINDS)
         raise DamageError(
             f"there is no damage {name}",
+            code="name-unknown",
             expected=", ".join(KINDS),
             found=name,
             remedy=f"did you mean {near}?" if near else "`cpmon damage --list` explains them",
         )
     kind = KINDS[name]
     if place and not kind.placed:
-        raise DamageError(f"{name} has no place", found=text, remedy=f"write {_usage(kind)}")
+        raise DamageError(
+            f"{name} has no place",
+            code="damage-place-missing",
+            found=text,
+            remedy=f"write {_usage(kind)}",
+        )
     if count and kind.count is None:
-        raise DamageError(f"{name} has no count", found=text, remedy=f"write {_usage(kind)}")
+        raise DamageError(
+            f"{name} has no count",
+            code="damage-count-missing",
+            found=text,
+            remedy=f"write {_usage(kind)}",
+        )
     return Damage(kind, _place(place, text), _count(count, kind, text))
 
 
@@ -120,6 +131,7 @@ def check_compressed(damages: Iterable[Damage], *, compressed: bool) -> None:
     if not compressed and any(damage.kind.name == CUT_COMPRESSED for damage in damages):
         raise DamageError(
             f"{CUT_COMPRESSED} is for a compressed file, and this dump would be written plain",
+            code="damage-needs-compression",
             remedy="compress it, or use truncate",
         )
 
@@ -134,6 +146,7 @@ def _resolved(damage: Damage, size: int | None, rng: np.random.Generator) -> int
     if size is None:
         raise DamageError(
             f"{damage.kind.name} needs the size of the dump, and a pipe does not tell it",
+            code="damage-needs-dump-size",
             expected="a place that counts bytes from the front",
             remedy=f"write {damage.kind.name}:BYTE, or save the dump to a file",
         )

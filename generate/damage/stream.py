@@ -135,6 +135,7 @@ class DumpStream:
         end = self.offset + len(self._buffer) - self._at
         raise DamageError(
             f"there is no {what} from byte {place:,} on, so nothing was damaged",
+            code="damage-place-beyond-end",
             expected=f"a MONWRITE dump with one behind that place; it ends at byte {end:,}",
             effect="no dump was written",
             remedy="name an earlier place",

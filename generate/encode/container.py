@@ -47,6 +47,7 @@ class Ring:
             before = self.address - SEGMENT
             raise CpmonError(
                 "the monitor segment is too small for a sample",
+                code="monitor-segment-too-small",
                 place="monitor.segment_mib",
                 expected=f"at least {(before + length - 1 >> 20) + 1}",
                 found=str(before + self.size >> 20),

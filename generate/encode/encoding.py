@@ -146,6 +146,7 @@ class Encoding:
             if field.is_open or (group in self._groups and not self._groups[group].end):
                 raise LayoutError(
                     f"this {self.layout.name} is written without {name}",
+                    code="record-part-missing",
                     remedy="name its group in `entries`, or its length in `sizes`",
                 )
         return place
@@ -239,7 +240,11 @@ class Encoding:
                 entry, f"{name}.", base + start, size, 0 if group.count == 1 else count
             )
         if not size:
-            raise LayoutError(f"entries of {entry.name} have no length", remedy="give their sizes")
+            raise LayoutError(
+                f"entries of {entry.name} have no length",
+                code="entry-sizes-missing",
+                remedy="give their sizes",
+            )
         located = zip((group.start, group.stride, group.count), (start, size, count), strict=True)
         self._located |= {prefix + at: n for at, n in located if isinstance(at, str) and at != REST}
         return start + size * count

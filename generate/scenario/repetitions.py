@@ -67,6 +67,7 @@ class Statistic:
         if abs(statistic.mean) >= _LARGEST_MEAN or statistic.deviation >= _LARGEST_DEVIATION:
             raise CpmonError(
                 f"samples cannot have the figures {figures}",
+                code="scenario-figures-too-large",
                 place=place,
                 expected=f"a mean below {_LARGEST_MEAN:.0e}, a deviation below 1e+08",
                 found=figures,

@@ -185,6 +185,7 @@ class Scenario(ScenarioKeys, frozen=True, kw_only=True):
                 return run
         raise CpmonError(
             f"scenario {self.name} has no run {run_id}",
+            code="name-unknown",
             expected=", ".join(self.run_ids),
             found=run_id,
             remedy=f"did you mean {near}?" if (near := nearest(run_id, self.run_ids)) else None,

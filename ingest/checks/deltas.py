@@ -218,6 +218,7 @@ def _scratch() -> Iterator[None]:
     except (OSError, duckdb.IOException, duckdb.OutOfMemoryException) as error:
         raise CpmonError(
             "the check has no room for the rows that it compares",
+            code="temporary-disk-full",
             expected="half the size of the dump, free on the disk",
             found=str(error).split("\n", maxsplit=1)[0],
             effect="nothing was checked",

@@ -269,6 +269,7 @@ def zip_member(file: RawIOBase | None, name: str) -> Iterator[bytes]:
     if file is None:
         raise DumpError(
             f"{name} is a zip archive, which has its list at the end",
+            code="archive-not-streamable",
             effect="nothing was read",
             remedy="give the file itself, or unpack it: unzip -p FILE.zip | cpmon ingest -",
         )
@@ -307,6 +308,7 @@ def _is_beside(member: str) -> bool:
 def _damaged(name: str, error: Exception) -> DumpError:
     return DumpError(
         f"{name} cannot be unpacked",
+        code="archive-unreadable",
         expected="a zip or tar archive of one dump",
         found=str(error),
         effect="nothing was landed",
@@ -317,6 +319,7 @@ def _damaged(name: str, error: Exception) -> DumpError:
 def _several(name: str, kind: str, members: list[str]) -> DumpError:
     return DumpError(
         f"{name} is a {kind} archive of {'several files' if members else 'no file'}",
+        code="archive-not-one-dump",
         expected="an archive of one dump",
         found=", ".join(members[:3]) or "nothing",
         effect="nothing was landed",

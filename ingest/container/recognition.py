@@ -65,7 +65,11 @@ def detect_container(head: U8, name: str, final: bool) -> Container | None:
         return None
     front = head[:HEAD]
     if len(head) == 0:
-        raise DumpError(f"{name} is empty", remedy="copy the dump again, after MONWRITE closed it")
+        raise DumpError(
+            f"{name} is empty",
+            code="dump-empty",
+            remedy="copy the dump again, after MONWRITE closed it",
+        )
     begins = len(head) >= FRAME and _is_start(head)
     _refuse_wrapped(head, name)
     line_end = _line_end(head) if begins else ""
@@ -94,6 +98,7 @@ def detect_container(head: U8, name: str, final: bool) -> Container | None:
     packed = ", or unpack it first: by its first byte it may be packed by TERSE"
     raise DumpError(
         f"{name} is no monitor data",
+        code="dump-unrecognized",
         place="offset 0x0",
         expected="a MONWRITE control record of 4096 bytes, or a monreader control element of 12",
         found=_hex(head),
@@ -128,6 +133,7 @@ def _refuse_wrapped(head: U8, name: str) -> None:
 def _wrapped(name: str, what: str, head: U8, remedy: str) -> DumpError:
     return DumpError(
         f"{name} is {what}",
+        code="dump-wrapped",
         place="offset 0x0",
         expected="a MONWRITE control record",
         found=_hex(head),
@@ -238,6 +244,7 @@ def _translated(head: U8) -> bool:
 def _not_binary(name: str, content: str, head: U8) -> DumpError:
     return DumpError(
         f"{name} was transferred as text",
+        code="dump-transferred-as-text",
         place="offset 0x0",
         expected="a MONWRITE control record, then frames of 4096 bytes",
         found=f"{content}; first bytes {_hex(head)}",

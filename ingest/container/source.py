@@ -210,6 +210,7 @@ class Source:
         except OSError as error:
             raise CpmonError(
                 f"{self.name} cannot be read to its end: {error.strerror}",
+                code="input-read-failed",
                 place=f"stored offset {self._file.tell() if self._file else self.stored_read:#x}",
                 effect="nothing was landed",
                 remedy="look into the system's log; have the disk or its mount repaired, then do "
@@ -244,6 +245,7 @@ class Source:
         if size > max(FREE_BYTES, most * stored):
             raise DumpError(
                 f"{self.name} grows too much when it is unpacked",
+                code="decompression-limit-exceeded",
                 expected=f"at most {most} times its stored size",
                 found=f"{size:,} bytes of {stored:,}",
                 effect="nothing was landed",
@@ -303,6 +305,7 @@ def open_source(path: str | Path, container: Container | str = Container.AUTO) -
     except OSError as error:
         raise CpmonError(
             f"{path} cannot be read: {error.strerror}",
+            code="input-unreadable",
             remedy="give the path of a MONWRITE file, or - for standard input",
         ) from None
     with stored:

@@ -237,6 +237,7 @@ class Reader:
         first = min(losses, key=lambda finding: finding.offset, default=None)
         return DumpError(
             f"most of {self.source.name} is lost",
+            code="dump-mostly-lost",
             place=f"first at offset {first.offset:#x}" if first else None,
             expected="a dump of which at least half can be understood",
             found=f"{self.bytes.lost}"

@@ -219,7 +219,9 @@ def _unknown_field(name: str, names: Mapping[Kind, set[str]]) -> CpmonError:
         return unknown("field", name, every)
     like = like_name(name, every)
     remedy = f"did you mean {like}?" if like else "name the record with --record"
-    return CpmonError(f"no record has a field {name}", found=name, remedy=remedy)
+    return CpmonError(
+        f"no record has a field {name}", code="name-unknown", found=name, remedy=remedy
+    )
 
 
 def _matches(decoded: Decoded, name: str, value: str) -> Mask:

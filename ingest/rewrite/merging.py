@@ -118,6 +118,7 @@ def _inspect(path: Path, container: Container | str) -> Merged:
         return Merged(path, *found)
     raise CpmonError(
         "there is nothing to merge in this dump: it has neither samples nor events",
+        code="dump-without-data",
         place=str(path),
         effect="nothing was written",
         remedy="leave it out",
@@ -175,6 +176,7 @@ def _close(writer: MonwriteWriter, part: Merged) -> None:
 def _other_system(path: Path, system: str, other: Path, expected: str) -> CpmonError:
     return CpmonError(
         "these dumps are of different systems",
+        code="dumps-of-different-systems",
         place=str(path),
         expected=f"system {expected}, as in {other}",
         found=f"system {system}",
@@ -187,6 +189,7 @@ def _overlap(part: Merged, following: Merged) -> CpmonError:
     until = f"{moment(part.last_us):%Y-%m-%dT%H:%M:%S.%f}"
     return CpmonError(
         "these dumps overlap in time",
+        code="dumps-overlap",
         place=str(following.path),
         expected=f"nothing up to the end of {part.path}, {until} UTC",
         found=f"it begins at {moment(following.first_us):%Y-%m-%dT%H:%M:%S.%f} UTC",

@@ -185,6 +185,7 @@ def _nothing(source: Source, result: Slice) -> CpmonError:
         span = f"records of {first} to {last} UTC"
     return CpmonError(
         "nothing but configuration is in this part of the dump",
+        code="slice-empty",
         place=source.name,
         found=span,
         effect="nothing was written",

@@ -259,6 +259,7 @@ def _summary(con: duckdb.DuckDBPyConnection, spec: Spec) -> dict[str, Values]:
         runs = con.execute("SELECT run_id FROM meta.run ORDER BY run_id").fetchall()
         raise CpmonError(
             f"none of the runs of {spec.name} is in the store",
+            code="comparison-runs-missing",
             expected=", ".join(spec.measured),
             found=", ".join(str(run) for (run,) in runs) or "no run",
             remedy="ingest their dumps with a run file beside each, or with --run-id",

@@ -55,7 +55,9 @@ def base_and_runs(
     rows = con.execute("SELECT run_id, base_run_id FROM meta.run ORDER BY run_id").fetchall()
     base_of = {str(run): named for run, named in rows}
     if not runs:
-        raise CpmonError("no run is named to compare", remedy="name one or more with --run")
+        raise CpmonError(
+            "no run is named to compare", code="run-required", remedy="name one or more with --run"
+        )
     for run in filter(None, (base, *runs)):
         if run not in base_of:
             raise unknown("run", run, base_of)
@@ -63,6 +65,7 @@ def base_and_runs(
     if len(bases) != 1:
         raise CpmonError(
             "the runs do not name one base run",
+            code="base-run-ambiguous",
             expected="one run to compare with",
             found=", ".join(sorted(map(str, bases))) or "none",
             remedy="name it with --base",
@@ -74,6 +77,7 @@ def base_and_runs(
     if len(set(order)) < len(order):
         raise CpmonError(
             "a run would be compared with itself",
+            code="run-compared-with-itself",
             found=f"base run {order[0]}, runs {', '.join(runs)}",
             remedy="name every run once, and another one with --base",
         )

@@ -127,6 +127,7 @@ class _Computation:
         if not self.store.files.exists(piece.file):
             raise CpmonError(
                 "the settings of the day before are not kept",
+                code="previous-settings-missing",
                 place=piece.file,
                 effect=f"{SETTINGS} is not computed from that day on",
                 remedy="see why that day was not reduced, then run cpmon reduce again",
@@ -189,6 +190,7 @@ def _check_definitions(store: Store, site: Site) -> None:
         if version != expected:
             raise CpmonError(
                 "this process has another cpmon, or other layouts, than the one that planned",
+                code="worker-version-mismatch",
                 place=name,
                 expected=f"version {expected}",
                 found=version,
@@ -214,6 +216,7 @@ def readable(days: str) -> Iterator[None]:
             raise refused from error
         raise PassingError(
             "a file of the store cannot be read",
+            code="store-file-unreadable",
             place=days,
             found=str(error).split("\n", maxsplit=1)[0],
             effect="these days are not reduced; other days are",

@@ -84,6 +84,7 @@ class Selection:
                 like = nearest(pattern, names)
                 raise CpmonError(
                     f"no system of the store is {pattern}",
+                    code="name-unknown",
                     expected=", ".join(names[:10]) + ", ..." * (len(names) > 10),
                     remedy=f"did you mean {like}?" if like else None,
                 )

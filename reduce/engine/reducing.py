@@ -213,6 +213,7 @@ class _Coordinator:
         if self.store.state != state:  # what moved may be missing, or there twice
             raise PassingError(
                 "dumps landed, were merged or pruned meanwhile",
+                code="reduction-conflict",
                 place=name,
                 effect="its result is not kept; reports compute it",
                 remedy="run cpmon reduce again",

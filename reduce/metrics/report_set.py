@@ -271,7 +271,12 @@ def draft(name: str, like: Report) -> str:
         CpmonError: there is a report of that name already.
     """
     if fold(name) in map(fold, reports()):
-        raise CpmonError("there is a report of that name", found=name, remedy="choose another name")
+        raise CpmonError(
+            "there is a report of that name",
+            code="report-name-taken",
+            found=name,
+            remedy="choose another name",
+        )
     documents = (_shipped(), *own_documents())
     entries = (entry for document in documents for entry in document.values.get("report", ()))
     values = next(entry for entry in entries if entry["name"] == like.name) | {"name": name}

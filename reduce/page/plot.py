@@ -76,7 +76,9 @@ def _columns(result: ReportResult, names: Sequence[str]) -> list[ReportColumn]:
         return [by_name[name] for name in names]
     if not figures:
         raise CpmonError(
-            f"{report.name} has no figures to draw", remedy="print it, or name another report"
+            f"{report.name} has no figures to draw",
+            code="report-not-plottable",
+            remedy="print it, or name another report",
         )
     if result.lines is Lines.OBJECT and report.sort in by_name:
         return [by_name[report.sort]]

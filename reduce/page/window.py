@@ -103,6 +103,7 @@ def windows(
     if not page_windows:
         raise NothingToReportError(
             "no measured interval is in that span",
+            code="span-without-intervals",
             found=", ".join(systems) or "no system in the store",
             effect="there is nothing to show; a first sample alone has no rates",
             remedy="ask for another span, or ingest a dump first",

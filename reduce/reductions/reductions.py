@@ -134,6 +134,7 @@ def _own_views(shipped: Collection[str]) -> Iterator[ParsedView]:
         if view.name in shipped:
             raise CpmonError(
                 "a reduction of the site has the name of a shipped one",
+                code="definition-name-taken",
                 place=path,
                 found=view.name,
                 remedy="give the view and its file another name",

@@ -90,6 +90,7 @@ def objects_of(definition: Report, given: Mapping[str, Any]) -> tuple[Objects, .
             able = [r.name for r in reports().values() if option in r.follows]
             raise CpmonError(
                 f"{definition.name} has no line per {NOUNS[option]}",
+                code="report-filter-unsupported",
                 remedy=f"leave the {NOUNS[option]} out, or ask for one of {', '.join(able)}",
             )
         chosen.append(Objects(option, column, value, is_class))

@@ -206,18 +206,29 @@ def _check_lines(definition: Report, span: Span, asked: Asked) -> None:
             found=f"{by}",
         )
     if by is not None and definition.lines is Lines.ROW:
-        raise CpmonError(f"{definition.name} has no lines by time", remedy="leave --by out")
+        raise CpmonError(
+            f"{definition.name} has no lines by time",
+            code="report-by-unsupported",
+            remedy="leave --by out",
+        )
     if top is not None and (not definition.keys or _is_one(definition, span)):
-        raise CpmonError(f"{definition.name} has lines by time", remedy="leave --top out")
+        raise CpmonError(
+            f"{definition.name} has lines by time",
+            code="report-top-unsupported",
+            remedy="leave --top out",
+        )
     is_ranked = definition.sort or asked.sort or definition.lines is Lines.ROW
     if top is not None and not is_ranked:
         raise CpmonError(
             f"{definition.name} has no order of its own",
+            code="report-order-missing",
             remedy="say by --sort COLUMN which objects are the greatest",
         )
     if asked.each and (top is None or not asked.over_time):
         raise CpmonError(
-            "--top-of line is about --top of lines by time", remedy="add --top and --by"
+            "--top-of line is about --top of lines by time",
+            code="report-top-of-unsupported",
+            remedy="add --top and --by",
         )
 
 
@@ -236,6 +247,7 @@ def _span(con: duckdb.DuckDBPyConnection, run: str | None, system: str | None) -
         if len(systems) != 1:
             raise CpmonError(
                 "the store holds several systems" if systems else "no interval is in the store",
+                code="system-ambiguous" if systems else "store-empty",
                 expected="one system",
                 found=", ".join(systems) or "none",
                 remedy="name one with --system" if systems else "ingest a dump first",
@@ -351,6 +363,7 @@ def _check_keys(con: duckdb.DuckDBPyConnection, definition: Report, span: Span) 
             f"{definition.reduction} has several rows for one line of {definition.name}",
             expected=f"one row for each {', '.join(('system', TIME, *definition.keys))}",
             found=f"{row[-1]} rows of {', '.join(map(str, row[:-1]))}",
+            code="report-rows-several",
             effect="its rates would be too low",
             remedy="group by these columns, with complete_sum(...) of what is added up and"
             " max(seconds); or name the columns that tell the rows apart in keys",

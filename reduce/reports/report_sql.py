@@ -364,6 +364,7 @@ def run_window(
     if system not in (None, measured):
         raise CpmonError(
             f"run {run} was not measured on that system",
+            code="run-of-another-system",
             expected=measured,
             found=system,
             remedy="leave --system out: a run names its system",
@@ -463,6 +464,7 @@ def _check_shift(
     if (span.shift.name, hours(span.shift)) not in rows:
         raise CpmonError(
             f"the intervals are no longer kept, and not rolled up by shift {span.shift.name}",
+            code="shift-not-rolled-up",
             expected=hours(span.shift),
             found="; ".join(f"{name}: {text}" for name, text in rows) or "no shift",
             remedy="leave --shift out, or ask for days whose intervals are kept",
@@ -475,6 +477,7 @@ def _check_zone(level: str, days: list[date], zone: ZoneInfo) -> None:
     if any((offset or timedelta()) % LEVELS[level] for offset in offsets):
         raise CpmonError(
             f"days and hours of {zone.key} cannot be told from roll-ups of {_NAMES[level]}",
+            code="time-zone-not-rolled-up",
             expected=f"intervals, or a zone that is whole hours from UTC: {_days(days)}",
             effect="nothing is shown, rather than lines that begin at other times",
             remedy="leave --by out, or name another zone with --tz",

@@ -32,6 +32,7 @@ def render_reports(results: Sequence[ReportResult], format: str = "text") -> byt
     if len(results) > 1 and format not in ("text", "table", "markdown"):
         raise CpmonError(
             f"--format {format} holds one report",
+            code="format-holds-one-report",
             found=f"{len(results)} reports",
             remedy="use xlsx, which has a sheet for each, or name one report",
         )

@@ -40,7 +40,9 @@ def render_rules(rules: Sequence[Rule], format: str = "table") -> bytes:
     """
     if not rules:
         raise CpmonError(
-            "no rule is switched on", remedy="look for enabled = false in the settings"
+            "no rule is switched on",
+            code="rules-disabled",
+            remedy="look for enabled = false in the settings",
         )
     rows = [
         {

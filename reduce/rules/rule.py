@@ -219,6 +219,7 @@ class Rule(RuleKeys, frozen=True, kw_only=True):
         """The error for a rule whose query fails."""
         return CpmonError(
             f"rule {self.id} cannot be looked at",
+            code="rule-failed",
             place=self.place("sql" if self.sql else "reduction"),
             expected=f"a SELECT of {', '.join(self.purpose.columns)}" if self.sql else None,
             found=found,
@@ -368,6 +369,7 @@ def find_rule(rules: Sequence[Rule], name: str) -> Rule:
     command = next((rule.purpose.command for rule in rules), "cpmon")
     raise CpmonError(
         f"there is no rule {name}",
+        code="name-unknown",
         expected=f"one of the {len(rules)} that {command} --list names",
         found=name,
         remedy=f"did you mean {like}?" if like else None,
@@ -431,6 +433,7 @@ def _rule(
             return None
         raise CpmonError(
             f"there is no rule {name}, and it has no {purpose.sources} to be a new one",
+            code="rule-incomplete",
             place=place(""),
             expected=f"the id of a shipped rule, or sql = SELECT {', '.join(purpose.columns)}",
             found=", ".join(values) or "no key",

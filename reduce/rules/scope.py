@@ -60,6 +60,7 @@ def coverage(con: duckdb.DuckDBPyConnection, scope: Scope, run: str | None = Non
         return Coverage(scope, run, None, None, 0)
     raise CpmonError(
         "no interval is in that span" if dumps else "no dump is in the store",
+        code="span-without-intervals" if dumps else "store-empty",
         expected=f"intervals that end from {first} to {last} UTC" if dumps else None,
         effect="there is nothing to look at",
         remedy=None if dumps else "ingest a dump first",

@@ -77,6 +77,7 @@ def _members(path: Path) -> Iterator[PageFile]:
     except UNREADABLE as error:
         raise LayoutError(
             f"{path} cannot be read as a zip archive",
+            code="record-page-archive-unreadable",
             place=str(path),
             found=str(error),
             remedy="unpack it, and give the folder",

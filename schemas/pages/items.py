@@ -360,6 +360,7 @@ def _check_cover(fields: Sequence[Item], start: int, end: int, structure: Struct
     if reached < end:
         raise last.line.error(
             f"the page ends at offset {reached}, its structure at {end}",
+            code="record-page-truncated",
             expected=f"rows up to offset {end}, as line {structure.head.line.number} says",
             remedy="copy or save the whole page",
         )

@@ -65,6 +65,7 @@ def check_reference(source: PageText, rows: Sequence[PageRow]) -> tuple[str, ...
         if missing.name not in listed:
             raise missing.line.error(
                 f"{missing.name} is in the contents table, and not in the cross reference",
+                code="record-page-field-missing-from-cross-reference",
                 expected="the same names in both",
                 remedy="compare the line with IBM's page, and save the whole page",
             )
@@ -99,6 +100,7 @@ def _refuse_entry(entry: Entry, rows: Sequence[PageRow]) -> NoReturn:
     instead = f"; line {there[-1].line.number} has {there[-1].name or '*'} there" if there else ""
     raise entry.line.error(
         f"{entry.name} is in the cross reference, and not in the contents table{instead}",
+        code="record-page-field-missing-from-contents",
         expected=f"a row for {entry}",
         remedy="compare the lines with IBM's page, and save the whole page",
     )
@@ -241,6 +243,7 @@ def _check_sections(source: PageText, dsect: str) -> None:
         if heading[1] != dsect:
             raise source.line_at(heading.start()).error(
                 f"the page of MR{dsect} has a part of the page of MR{heading[1]}",
+                code="record-page-parts-mixed",
                 expected=f"parts of MR{dsect} alone",
                 remedy="save each page as a whole, from its first to its last line",
             )
@@ -251,6 +254,7 @@ def _prolog_entry(source: PageText, pattern: str, expected: str) -> str:
     if match is None:
         raise LayoutError(
             f"{source.place} is no page of a monitor record",
+            code="record-page-unrecognized",
             place=f"{source.place}, line {source.numbers[0]}",
             expected=expected,
             found=source.text.strip().partition("\n")[0].rstrip()[:60] or "nothing",
@@ -293,6 +297,7 @@ def _release(source: PageText, release: str) -> str:
     if match is None:
         raise LayoutError(
             "the page does not say its release",
+            code="record-page-release-missing",
             place=source.place,
             expected="This information is based on z/VM V5R2.0.",
             remedy="give it with --release 5.2.0",
@@ -316,6 +321,7 @@ def _contents(source: PageText, dsect: str) -> tuple[Structure, ...]:
     if start is None:
         raise LayoutError(
             "the page has no contents table",
+            code="record-page-contents-missing",
             place=f"{source.place}, line {source.numbers[0]}",
             expected="a heading Control Block Contents, then Offsets",
             remedy="copy or save the whole page",
@@ -346,6 +352,7 @@ def _completed(row: PageRow, behind: Sequence[PageRow], end: int) -> PageRow:
             return replace(row, count=count, dimensioned=True, meaning=meaning, cut="")
     raise row.line.error(
         f"the dimension of {row.name or '*'} is cut off, and no row begins where it could end",
+        code="record-page-dimension-truncated",
         remedy="complete the dimension from IBM's page",
     )
 
@@ -380,6 +387,7 @@ def _check_records(structures: Sequence[Structure], dsect: str) -> None:
     if head.name not in (dsect, f"MR{dsect}"):
         raise head.line.error(
             f"the page of MR{dsect} has the structure {head.name}",
+            code="record-page-structure-mismatch",
             expected=f"the structure {dsect}",
             remedy="save each page as a whole, from its first to its last line",
         )
@@ -387,6 +395,7 @@ def _check_records(structures: Sequence[Structure], dsect: str) -> None:
         if row.name in (dsect, f"{dsect}_"):
             raise row.line.error(
                 f"the name {row.name} is broken",
+                code="record-page-field-name-broken",
                 expected=f"{dsect}_ and a name behind it",
                 remedy="compare the line with IBM's page",
             )
@@ -394,6 +403,7 @@ def _check_records(structures: Sequence[Structure], dsect: str) -> None:
         if row.name == "MRHDR" or row.name.endswith("_MRHDR"):
             raise row.line.error(
                 f"a second record begins in the contents table of MR{dsect}",
+                code="record-page-second-record",
                 expected="one header of a record",
                 remedy="save each page as a whole, from its first to its last line",
             )

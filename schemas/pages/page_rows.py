@@ -175,6 +175,7 @@ def _row(source: PageText, match: re.Match[str], stop: int) -> PageRow:
     if dec != hexadecimal:
         raise line.error(
             f"offset {dec} is X'{dec:X}', not X'{match['hex']}'",
+            code="record-page-offset-mismatch",
             remedy="compare the line with IBM's page; one of the two numbers was damaged",
         )
     return PageRow(

@@ -97,6 +97,7 @@ def read_page(data: bytes, place: str) -> PageText:
     if len(data) > LONGEST:
         raise LayoutError(
             f"{place} is too long for a record page",
+            code="record-page-too-long",
             place=place,
             expected=f"at most {LONGEST:,} bytes",
             found=f"{len(data):,} bytes",

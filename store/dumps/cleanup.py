@@ -184,6 +184,7 @@ class _Intent(msgspec.Struct):
 def _damaged(files: Files, name: str, error: Exception) -> StoreError:
     return StoreError(
         "what a killed process had begun to remove cannot be read",
+        code="removal-intent-damaged",
         place=files.uri(name),
         found=str(error),
         effect="nothing was changed",

@@ -136,6 +136,7 @@ class _Rows:
         if written != self._expected:
             raise UnreadableError(
                 "the files of a month have rows of dumps that the manifest does not name",
+                code="manifest-incomplete",
                 place=self._table,
                 expected=f"{self._expected:,} rows",
                 found=f"{written:,}",
@@ -205,6 +206,7 @@ def readable(place: str) -> Iterator[None]:
             raise
         raise UnreadableError(
             "a file of the store cannot be read",
+            code="store-file-unreadable",
             place=place,
             found=str(error).partition("\n")[0],
             effect="the month is not merged; its dumps stay as they are",

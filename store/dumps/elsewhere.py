@@ -103,6 +103,7 @@ def alone(files: Files) -> Iterator[None]:
         held = _lock(files)
         raise BusyError(
             "another process changes kept results of the store",
+            code="results-locked",
             place=files.uri(LOCKED),
             found=f"process {held.process} of {held.user} on {held.machine}, since {held.since}"
             if held

@@ -114,6 +114,7 @@ def _members(files: Files, name: str) -> dict[str, bytes]:
 def _damaged(files: Files, name: str, found: str) -> StoreError:
     return StoreError(
         "the layouts that dumps landed with cannot be read",
+        code="kept-layouts-damaged",
         place=files.uri(name),
         found=found,
         effect="nothing was read of the store",

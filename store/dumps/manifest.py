@@ -235,6 +235,7 @@ class Manifest:
         """The error for what is written about a dump that the manifest has."""
         return UnreadableError(
             "what is written about a landed dump cannot be read",
+            code="dump-metadata-damaged",
             place=self._files.uri(f"{folder}/{ABOUT}"),
             expected="a JSON object for each of its dumps, as cpmon wrote it",
             found=found,
@@ -258,6 +259,7 @@ class Manifest:
         except (msgspec.MsgspecError, ValueError) as error:
             raise UnreadableError(
                 "what is written about a dump cannot be read",
+                code="dump-metadata-lost",
                 place=self._files.uri(name),
                 expected="a JSON object, as cpmon wrote it",
                 found=str(error),
@@ -313,6 +315,7 @@ class Manifest:
         if is_gone and not is_landing:
             raise StoreError(
                 "the manifest of the store is gone",
+                code="manifest-missing",
                 place=self._files.uri(FOLDER),
                 expected="a line for each dump that has landed",
                 effect="nothing was read or changed",
@@ -322,6 +325,7 @@ class Manifest:
     def _restless(self) -> StoreError:
         return StoreError(
             "the manifest of the store changes all the time",
+            code="manifest-busy",
             place=self._files.uri(FOLDER),
             remedy="try again when fewer processes land dumps",
         )
@@ -353,6 +357,7 @@ class Manifest:
     def _damaged(self, name: str, found: str) -> StoreError:
         return StoreError(
             "a file of the manifest cannot be read",
+            code="manifest-damaged",
             place=self._files.uri(name),
             expected="a JSON object on each line, and as many as the name says",
             found=found,

@@ -243,6 +243,7 @@ class Store:
             if [dump_folder(a["system"], a["landed_on"], a["dump"]) for a in abouts] != [folder]:
                 raise StoreError(
                     "what a killed process had begun to land cannot be finished",
+                    code="landing-intent-damaged",
                     place=str(intent),
                     expected="the folder of a dump, as its dump.json names it",
                     found=folder,
@@ -279,6 +280,7 @@ class Store:
                 return
             raise StoreError(
                 f"{self.files.location} is neither a store nor empty",
+                code="store-folder-not-empty",
                 effect="nothing was landed",
                 remedy="name a new folder with --store",
             )
@@ -327,6 +329,7 @@ def check_version(files: Files) -> None:
         is_empty = next(files.names(), None) is None
         raise StoreError(
             f"{place} is no store",
+            code="store-missing",
             expected=f"a folder with {MARKER}",
             found="no such folder" if is_empty else "other files",
             remedy="land a dump first: cpmon ingest DUMP --store STORE",
@@ -336,6 +339,7 @@ def check_version(files: Files) -> None:
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise StoreError(
             "what says that this is a store cannot be read",
+            code="store-marker-damaged",
             place=files.uri(MARKER),
             expected=_MARKED.decode(),
             found=str(error),
@@ -345,6 +349,7 @@ def check_version(files: Files) -> None:
     if version != VERSION:
         raise StoreError(
             f"{place} is a store of another version",
+            code="store-version-unsupported",
             expected=f"version {VERSION}",
             found=f"version {version}",
             remedy="use the cpmon that wrote it, or land the dumps in a new store",
@@ -370,6 +375,7 @@ def _marker(files: Files) -> bytes | None:
     except PermissionError as error:
         raise StoreError(
             f"{files.location} may not be read",
+            code="store-access-denied",
             found=error.strerror,
             remedy="let its owner do this, or have the rights to its folders changed",
         ) from None

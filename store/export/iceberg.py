@@ -180,6 +180,7 @@ def export(store: Store, views: Sequence[View], folder: Path) -> Iterator[Export
             except ValueError as error:
                 raise UnreadableError(
                     "a table cannot be registered",
+                    code="export-table-failed",
                     place=str(source),
                     found=str(error),
                     effect="those before it are registered",
@@ -379,6 +380,7 @@ def _catalog(store: Store, folder: Path) -> Iterator[SqlCatalog]:
     except ImportError:
         raise StoreError(
             "exports to Iceberg need the package pyiceberg",
+            code="iceberg-package-missing",
             effect="nothing was written",
             remedy="install it: pip install 'cpmon[iceberg]'",
         ) from None
@@ -388,6 +390,7 @@ def _catalog(store: Store, folder: Path) -> Iterator[SqlCatalog]:
         if not file.exists() and folder.exists() and any(folder.iterdir()):
             raise StoreError(
                 f"{folder} is neither an export nor empty",
+                code="export-folder-not-empty",
                 expected=f"a folder with {CATALOG}, or none",
                 effect="nothing was written",
                 remedy="name a new folder with --iceberg",
@@ -406,6 +409,7 @@ def _catalog(store: Store, folder: Path) -> Iterator[SqlCatalog]:
                 if owner != place:
                     raise StoreError(
                         f"{folder} is the export of another store",
+                        code="export-of-another-store",
                         expected=place,
                         found=owner,
                         effect="nothing was written",
@@ -415,6 +419,7 @@ def _catalog(store: Store, folder: Path) -> Iterator[SqlCatalog]:
         except CommitFailedException as error:
             raise StoreError(
                 "another export changed the same table meanwhile",
+                code="export-conflict",
                 place=str(folder),
                 found=str(error),
                 effect="what was registered before is as it was",

@@ -6,42 +6,75 @@ import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 
 from ...core.atomic import replacing
 from ...core.errors import StoreError
 
 _AGAIN = "then do the same again; what was half-written is removed by the next ingest"
+
+
+@dataclass(frozen=True)
+class _Refusal:
+    """What is wrong when a disk refuses something, and what helps."""
+
+    problem: str
+    _: KW_ONLY
+    code: str
+    remedy: str
+
+    def error(self, found: str | None, place: str | None = None) -> StoreError:
+        return StoreError(
+            self.problem,
+            code=self.code,
+            place=place,
+            found=found,
+            effect="nothing was changed; what had landed before is as it was",
+            remedy=self.remedy,
+        )
+
+
 _KNOWN = {
-    errno.ENOSPC: (
+    errno.ENOSPC: _Refusal(
         "the disk of the store is full",
-        f"make room on it, or let the store have a larger one, {_AGAIN}",
+        code="disk-full",
+        remedy=f"make room on it, or let the store have a larger one, {_AGAIN}",
     ),
-    errno.EDQUOT: ("the quota of the store's disk is used up", f"have it raised, {_AGAIN}"),
-    errno.EFBIG: (
+    errno.EDQUOT: _Refusal(
+        "the quota of the store's disk is used up",
+        code="disk-quota-exceeded",
+        remedy=f"have it raised, {_AGAIN}",
+    ),
+    errno.EFBIG: _Refusal(
         "a file of the store would be larger than this process may write",
-        f"raise the limit (ulimit -f), {_AGAIN}",
+        code="file-size-limit-exceeded",
+        remedy=f"raise the limit (ulimit -f), {_AGAIN}",
     ),
-    errno.EROFS: (
+    errno.EROFS: _Refusal(
         "the disk of the store is read-only",
-        "mount it for writing, or name another store with --store; it can be read as it is",
+        code="disk-read-only",
+        remedy="mount it for writing, or name another store with --store; it can be read as it is",
     ),
     **dict.fromkeys(
         (errno.EACCES, errno.EPERM),
-        (
+        _Refusal(
             "the store may not be written",
-            "let its owner ingest, or have the rights to its folders changed",
+            code="store-write-denied",
+            remedy="let its owner ingest, or have the rights to its folders changed",
         ),
     ),
-    errno.EIO: (
+    errno.EIO: _Refusal(
         "the disk of the store fails",
-        "look into the system's log; have the disk repaired, then do the same again",
+        code="disk-failing",
+        remedy="look into the system's log; have the disk repaired, then do the same again",
     ),
     **dict.fromkeys(
         (errno.EMFILE, errno.ENFILE),
-        (
+        _Refusal(
             "too many files are open at once",
-            "raise the limit of open files (ulimit -n 4096), then do the same again",
+            code="open-files-limit-exceeded",
+            remedy="raise the limit of open files (ulimit -n 4096), then do the same again",
         ),
     ),
 }
@@ -54,13 +87,7 @@ def read_error(error: Exception) -> StoreError | None:
     found = error if isinstance(error, OSError) and error.errno else disk_error(error)
     if found.errno not in _OF_READERS:
         return None
-    problem, remedy = _KNOWN[found.errno]
-    return StoreError(
-        problem,
-        found=str(error).partition("\n")[0],
-        effect="nothing was changed; what had landed before is as it was",
-        remedy=remedy,
-    )
+    return _KNOWN[found.errno].error(str(error).partition("\n")[0])
 
 
 def disk_error(error: Exception) -> OSError:
@@ -82,14 +109,8 @@ def writing(root: Path) -> Iterator[None]:
     except OSError as error:
         if error.errno not in _KNOWN:
             raise
-        problem, remedy = _KNOWN[error.errno]
-        raise StoreError(
-            problem,
-            place=str(error.filename or root),
-            found=error.strerror,
-            effect="nothing was changed; what had landed before is as it was",
-            remedy=remedy,
-        ) from error
+        place = str(error.filename or root)
+        raise _KNOWN[error.errno].error(error.strerror, place) from error
 
 
 def replace_durably(path: Path, content: str | bytes) -> None:

@@ -196,6 +196,7 @@ def check_inside(root: Path, folder: Path) -> None:
     if folder.resolve() != place / folder.relative_to(root):
         raise StoreError(
             "a folder of the store is a link, or leads out of it",
+            code="store-folder-is-link",
             place=str(folder),
             expected=f"a folder of {root} itself",
             found=str(folder.resolve()),

@@ -23,6 +23,7 @@ def open_files(location: str) -> Files:
     if scheme not in SCHEMES:
         raise StoreError(
             f"no store can be at {scheme}:",
+            code="store-location-unsupported",
             place=location,
             expected="a path, s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, or abfss://CONTAINER@...",
             effect="nothing was read or made",

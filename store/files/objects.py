@@ -222,6 +222,7 @@ class ObjectFiles:
                 raise self._refused(name, error) from None
             raise StoreError(
                 "the object storage does not answer as it should",
+                code="object-storage-unavailable",
                 place=self.uri(name),
                 found=_first_line(error),
                 effect="what is complete in the store is as it was",
@@ -233,6 +234,7 @@ class ObjectFiles:
     def _refused(self, name: str, error: Exception) -> StoreError:
         return StoreError(
             "the object storage refuses it",
+            code="object-storage-refused",
             place=self.uri(name),
             found=_first_line(error),
             effect="what is complete in the store is as it was",
@@ -286,6 +288,7 @@ def _obstore() -> Any:
     except ImportError:
         raise StoreError(
             "stores in object storage need the package obstore",
+            code="object-storage-package-missing",
             effect="nothing was read or made",
             remedy="install it: pip install 'cpmon[objects]'",
         ) from None
@@ -298,6 +301,7 @@ def _retried_for() -> timedelta:
     if not said.isdecimal():
         raise StoreError(
             f"{RETRY_S} is no number of seconds",
+            code="retry-time-invalid",
             expected="a whole number, as 60",
             found=said,
             effect="nothing was read or made",
@@ -324,6 +328,7 @@ def _opened(location: str) -> ObjectStore:
     except (obstore.exceptions.BaseError, ValueError) as error:
         raise StoreError(
             "the location of the store cannot be used",
+            code="store-location-invalid",
             place=location,
             expected="s3://BUCKET/PREFIX, gs://BUCKET/PREFIX or"
             " abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/PREFIX",

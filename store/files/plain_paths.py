@@ -60,6 +60,7 @@ def _link(target: str) -> str:
             return str(link)
     raise StoreError(
         "there is no place for a link to a path with unusual characters",
+        code="cache-folder-missing",
         place=target,
         expected="a cache or temporary folder of this user whose path has letters, digits, blanks "
         "and . - _ @ ~ + only",

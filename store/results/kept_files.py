@@ -76,6 +76,7 @@ def schema_of(store: Store, file: str) -> pa.Schema:
         found = f"column {nested[0].name} is {nested[0].type}"
     raise UnreadableError(
         "a kept result cannot be read",
+        code="result-damaged",
         place=store.files.uri(file),
         found=found,
         effect="nothing was changed",
@@ -182,6 +183,7 @@ def read_index(store: Store, name: str) -> Index:
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise UnreadableError(
             "an index of kept results cannot be read",
+            code="result-index-damaged",
             place=store.files.uri(name),
             expected="JSON, as cpmon wrote it",
             found=str(error),

@@ -137,6 +137,7 @@ def _readable(place: str) -> Iterator[None]:
             raise
         raise UnreadableError(
             "kept results of a month cannot be merged",
+            code="result-merge-failed",
             place=place,
             found=str(error).split("\n", maxsplit=1)[0],
             effect="they stay as they are; all other results are kept, and merged where due",

@@ -53,6 +53,7 @@ class QueryWriter:
         except duckdb.OutOfMemoryException as error:
             raise CpmonError(
                 "the memory limit is too small for a reduction",
+                code="memory-limit-too-small",
                 found=str(error).split("\n", maxsplit=1)[0],
                 effect="results that were complete are kept",
                 remedy="raise memory_limit in the settings",

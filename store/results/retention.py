@@ -160,6 +160,7 @@ def prune(store: Store, prunable: Prune) -> None:
         if folder not in named:
             raise BusyError(
                 "dumps were merged meanwhile",
+                code="prune-conflict",
                 place=store.files.uri(folder),
                 effect="nothing was removed",
                 remedy="do the same again",

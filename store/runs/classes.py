@@ -63,6 +63,7 @@ def classes_text(store: Store) -> str:
     except (OSError, UnicodeDecodeError) as error:
         raise CpmonError(
             "the classes of the store cannot be read",
+            code="classes-damaged",
             place=store.files.uri(FILE),
             expected="text in UTF-8",
             found=str(error),

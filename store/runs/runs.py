@@ -186,6 +186,7 @@ def stored_run(store: Store, name: str) -> StoredRun:
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise UnreadableError(
             "a run cannot be read",
+            code="run-damaged",
             place=store.files.uri(name),
             expected="JSON, as cpmon wrote it",
             found=str(error),
@@ -259,6 +260,7 @@ def run_name(run_id: str) -> str:
     if not 0 < len(name) <= LONGEST:
         raise CpmonError(
             "a run has a name that no file can have",
+            code="run-name-invalid",
             expected=f"a text of 1 to {LONGEST} bytes, of which most characters take three or more",
             found=repr(run_id[:80]),
             effect="the run is not defined",
@@ -284,6 +286,7 @@ def _check_steady(run: Run, document: Document) -> None:
     if not run.since <= since < until <= run.until:
         raise CpmonError(
             f"{Path(document.file).name} has a steady state that is no part of its run",
+            code="steady-state-outside-run",
             place=document.place("steady_since" if run.steady_since else "steady_until"),
             expected=f"steady_since and steady_until from {_iso(run.since)} to {_iso(run.until)}",
             found=f"{_iso(since)} to {_iso(until)}",

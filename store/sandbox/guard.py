@@ -91,6 +91,7 @@ def guarded(connection: duckdb.DuckDBPyConnection, sql: str, *, explain: bool = 
     if len(kinds) > 1:
         raise CpmonError(
             "one query at a time",
+            code="statements-multiple",
             found=f"{len(kinds)} statements",
             effect="none of them was run",
             remedy="ask them one by one, or put them together with WITH or UNION ALL",
@@ -332,13 +333,16 @@ def _own_functions() -> frozenset[str]:
 
 
 def _refused(node_type: str) -> CpmonError:
+    code = "query-not-allowed"
     remedy = "to keep a result, write it with -o FILE (in the shell: .output FILE)"
     if node_type == "MULTI":
-        node_type, remedy = "PIVOT without its values", "name the values: PIVOT t ON a IN (1, 2)"
+        node_type = "PIVOT without its values"
+        code, remedy = "pivot-values-missing", "name the values: PIVOT t ON a IN (1, 2)"
     if node_type == _NUL:
-        remedy = "write it as chr(0)"
+        code, remedy = "nul-in-sql", "write it as chr(0)"
     return CpmonError(
         "only queries are allowed",
+        code=code,
         expected="SELECT, WITH, FROM, DESCRIBE, SHOW or EXPLAIN",
         found=node_type,
         effect="nothing was run",

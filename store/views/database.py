@@ -69,6 +69,7 @@ def storage_error(error: Exception) -> StoreError | None:
         return None
     return UnreadableError(
         "a file of the store cannot be read",
+        code="store-file-unreadable",
         found=head.partition(": ")[2] or head,
         effect="there is no answer",
         remedy="ask again; if a file is missing, put it back from a backup, or run cpmon store"

@@ -12,6 +12,7 @@ import pytest
 
 from cpmon.batch.hooks import run_command
 from cpmon.batch.log import Log, ascii_line, ascii_path
+from cpmon.core.errors import StoreError
 
 
 def test_the_log_is_text_or_json_and_has_a_priority_in_the_journal(
@@ -29,6 +30,16 @@ def test_the_log_is_text_or_json_and_has_a_priority_in_the_journal(
     assert other.getvalue() == ""
     Log("json", other).info("news", path="x\ny")
     assert json.loads(other.getvalue())["path"] == "x\ny"
+
+
+def test_an_error_in_the_log_has_its_code_in_json():
+    error = StoreError("the disk of the store is full", code="disk-full", remedy="make room")
+    logs = {form: io.StringIO() for form in ("json", "text")}
+    for form, stream in logs.items():
+        Log(form, stream).error("not done", reason=error)
+    entry = json.loads(logs["json"].getvalue())
+    assert (entry["code"], entry["reason"]) == ("disk-full", str(error))
+    assert "disk-full" not in logs["text"].getvalue()
 
 
 def test_control_characters_never_reach_a_terminal():

@@ -207,6 +207,8 @@ def test_whatever_cannot_be_read_gets_a_page_that_says_why(cpmon: Cpmon, tmp_pat
         assert answer.status is Status.DAMAGED, said
         assert said in " ".join(answer.text.split()), answer.text
         assert "remedy" in answer.text and "sha256" in answer.text
+    (found,) = cpmon("doctor", tmp_path / "0.mon", "--format", "json").rows
+    assert found["refused"]["code"].startswith("dump-")
 
 
 def test_what_can_be_read_is_told_with_its_wrapping(cpmon: Cpmon, tmp_path: Path):

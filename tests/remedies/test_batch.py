@@ -40,8 +40,8 @@ def example() -> str:
     return OPERATIONS.read_text(encoding="utf-8").partition("```toml\n")[2].partition("```")[0]
 
 
-@tries("cli/site/batch_command.py", "there are no settings")
-@tries("batch/plan.py", "there is no inbox")
+@tries("settings-missing")
+@tries("inbox-missing")
 def test_the_page_has_settings_to_start_from(
     tried: Attempt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -57,7 +57,7 @@ def test_the_page_has_settings_to_start_from(
     tried.works("batch", "run", "--config", file)
 
 
-@tries("batch/state.py", "another batch is at work on this store")
+@tries("batch-running")
 def test_the_next_batch_waits_for_the_first(tried: Attempt, site: Site):
     words = ("--config", site.config)
     tried.works("batch", "run", *words)
@@ -68,7 +68,7 @@ def test_the_next_batch_waits_for_the_first(tried: Attempt, site: Site):
     tried.works("batch", "run", *words)
 
 
-@tries("batch/plan.py", "%{} cannot stand in a path")
+@tries("path-mark-invalid")
 def test_a_percent_sign_in_a_path_is_doubled(tried: Attempt, site: Site):
     output = f'{QUIET}[[output]]\nreport = "EVENTS"\npath = "100%x/{{date}}.txt"\n'
     site.configure(output)
@@ -78,7 +78,7 @@ def test_a_percent_sign_in_a_path_is_doubled(tried: Attempt, site: Site):
 
 
 @pytest.mark.slow
-@tries("batch/outputs.py", "{} and {} would be written to one file")
+@tries("output-path-ambiguous")
 def test_the_system_in_a_path_keeps_two_of_them_apart(tried: Attempt, site: Site):
     output = f'{QUIET}[[output]]\nreport = "EVENTS"\npath = "out/{{date}}.txt"\n'
     site.configure(output)
@@ -96,7 +96,7 @@ def test_the_system_in_a_path_keeps_two_of_them_apart(tried: Attempt, site: Site
     assert list((site.folder / "out").glob("VM2/*.txt"))
 
 
-@tries("batch/inbox.py", "a file cannot be put into quarantine")
+@tries("quarantine-failed")
 def test_a_quarantine_that_can_be_written_takes_the_file(tried: Attempt, site: Site):
     """A file in the place of its folder stands for rights: to root nothing is forbidden."""
     site.configure(f'{QUIET}quarantine = "bad"\n')
@@ -111,7 +111,7 @@ def test_a_quarantine_that_can_be_written_takes_the_file(tried: Attempt, site: S
     assert (site.folder / "bad" / "letter.mon").exists() and not letter.exists()
 
 
-@tries("batch/inbox.py", "a file cannot be put into quarantine")
+@tries("quarantine-failed")
 def test_a_file_that_cannot_leave_the_inbox_leaves_no_copies_in_quarantine(
     tried: Attempt, site: Site, monkeypatch: pytest.MonkeyPatch
 ):
@@ -141,7 +141,7 @@ def test_a_file_that_cannot_leave_the_inbox_leaves_no_copies_in_quarantine(
     assert (site.folder / "bad" / "letter.mon").exists() and not letter.exists()
 
 
-@tries("batch/install.py", "a folder that the batch writes to cannot be made")
+@tries("batch-folder-not-creatable")
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd-analyze here")
 def test_a_folder_that_the_service_writes_to_is_made(tried: Attempt, site: Site):
     site.configure(f'{QUIET}metrics = "prom/in/cpmon.prom"\n')
@@ -153,7 +153,7 @@ def test_a_folder_that_the_service_writes_to_is_made(tried: Attempt, site: Site)
     tried.works(*words)
 
 
-@tries("batch/install.py", "systemd refuses the units")
+@tries("systemd-units-refused")
 def test_units_that_systemd_takes_are_written(
     tried: Attempt, site: Site, monkeypatch: pytest.MonkeyPatch
 ):
@@ -177,7 +177,7 @@ def test_an_inbox_that_was_not_there_is_read_when_it_is_made(tried: Attempt, sit
     tried.works(*words)
 
 
-@tries("batch/plan.py", "a store's own settings may not name commands")
+@tries("settings-untrusted")
 def test_settings_with_commands_are_kept_outside_of_the_store(tried: Attempt, site: Site):
     words = ("batch", "run", "--store", site.store)
     tried.works(*words, "--config", site.config)

@@ -13,7 +13,7 @@ from cpmon.ingest.findings import Code
 from cpmon.reduce import find_report
 from cpmon.reduce.rules.layout_checks import KINDS
 from cpmon.reduce.rules.rule import Purpose, load_rules
-from tests.remedies.sites import ROOT, all_remedies
+from tools.error_codes import ROOT, catalogue
 
 PAGE = ROOT / "docs" / "operations.md"
 COMMAND = re.compile(r"\bcpmon ((?:[A-Za-z_]+(?= |`|$|\n|[.;,:)]) ?)+)([^`\n;|]*)")
@@ -21,7 +21,8 @@ COMMAND = re.compile(r"\bcpmon ((?:[A-Za-z_]+(?= |`|$|\n|[.;,:)]) ?)+)([^`\n;|]*
 
 def texts() -> Iterator[tuple[str, str]]:
     """Where a text stands, and the text."""
-    yield from ((str(remedy), remedy.text) for remedy in sorted(all_remedies()))
+    for code, faults in sorted(catalogue().items()):
+        yield from ((code, fault.remedy) for fault in faults if fault.remedy)
     yield from ((code.name, code.remedy) for code in Code)
     yield from ((rule.id, rule.remedy) for rule in load_rules(Purpose.VALIDATION))
     yield from ((f"rules of layouts {n}", kind["remedy"]) for n, kind in KINDS.items())

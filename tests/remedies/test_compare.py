@@ -13,8 +13,6 @@ from tests.remedies.trying import Attempt, tries
 
 pytestmark = pytest.mark.slow
 
-FACTS = "reduce/compare/run_facts.py"
-BASES = (FACTS, "the runs do not name one base run")
 TABLE = """
 name = "mine"
 title = "Before and after"
@@ -28,21 +26,21 @@ rows = [{{ label = "Total", source = "v", measure = "total_util" }}]
 @pytest.mark.parametrize(
     ("wrong", "right"),
     [
-        pytest.param("--run after", "--run after --base before", marks=tries(*BASES)),
+        pytest.param("--run after", "--run after --base before", marks=tries("base-run-ambiguous")),
         pytest.param(
             "--run before --base before",
             "--run after --base before",
-            marks=tries(FACTS, "a run would be compared with itself"),
+            marks=tries("run-compared-with-itself"),
         ),
         pytest.param(
             "--run after --run after --base before",
             "--run after --base before",
-            marks=tries(FACTS, "a run would be compared with itself"),
+            marks=tries("run-compared-with-itself"),
         ),
         pytest.param(
             "--run aftr --base before",
             "--run after --base before",
-            marks=tries("core/names.py", "there is no {} {}", "did you mean {}?"),
+            marks=tries("name-unknown", "did you mean"),
         ),
     ],
 )
@@ -53,7 +51,7 @@ def test_runs_that_are_named_as_the_message_says_are_compared(
     assert tried.works("compare", *right.split(), "--store", runs).out
 
 
-@tries("core/names.py", "there is no {} {}", "did you mean {}?")
+@tries("name-unknown", "did you mean")
 def test_a_key_of_a_table_is_spelt_as_suggested(tried: Attempt, runs: Path, tmp_path: Path):
     file = tmp_path / "mine.toml"
     file.write_text(TABLE.format(key="bass"), encoding="utf-8")
@@ -62,7 +60,7 @@ def test_a_key_of_a_table_is_spelt_as_suggested(tried: Attempt, runs: Path, tmp_
     tried.works("compare", file, "--store", runs)
 
 
-@tries("reduce/compare/comparison_table.py", "none of the runs of {} is in the store")
+@tries("comparison-runs-missing")
 @pytest.mark.parametrize("beside", [True, False])
 def test_the_runs_of_a_table_are_ingested(beside: bool, tried: Attempt, mon: Path, tmp_path: Path):
     """With a run file beside the dump, or with --run-id; runs that are not there stay empty."""
@@ -78,7 +76,7 @@ def test_the_runs_of_a_table_are_ingested(beside: bool, tried: Attempt, mon: Pat
     tried.works("compare", file, *words)
 
 
-@tries(FACTS, "no run is named to compare")
+@tries("run-required")
 def test_a_run_is_named_to_compare(tried: Attempt, runs: Path):
     """No command leads there: without --run it asks for a table."""
     with connect(Store(runs), reductions()) as con:

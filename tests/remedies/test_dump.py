@@ -23,7 +23,6 @@ from tests.remedies.trying import Attempt, tries
 
 NO_RECORDS = samples(frame()) + END
 CONFIGURATION = dump(samples(frame(fields("mtrsys", systmid=SYSTEM))))
-RECOGNISE = "ingest/container/recognition.py"
 
 
 def zstd(data: bytes) -> bytes:
@@ -33,8 +32,8 @@ def zstd(data: bytes) -> bytes:
 @pytest.mark.parametrize(
     "damage",
     [
-        pytest.param("to-ascii", marks=tries(RECOGNISE, "{} was transferred as text")),
-        pytest.param("line-ends", marks=tries(RECOGNISE, "{} was transferred as text")),
+        pytest.param("to-ascii", marks=tries("dump-transferred-as-text")),
+        pytest.param("line-ends", marks=tries("dump-transferred-as-text")),
     ],
 )
 def test_a_dump_that_is_transferred_again_in_binary_lands(
@@ -49,7 +48,7 @@ def test_a_dump_that_is_transferred_again_in_binary_lands(
     tried.works("ingest", spoilt, "--store", tmp_path / "store")
 
 
-@tries(RECOGNISE, "{} is empty")
+@tries("dump-empty")
 def test_an_empty_dump_is_copied_again(tried: Attempt, tmp_path: Path):
     file = tmp_path / "day.mon"
     file.touch()
@@ -58,7 +57,7 @@ def test_an_empty_dump_is_copied_again(tried: Attempt, tmp_path: Path):
     tried.works("ingest", file, "--store", tmp_path / "store")
 
 
-@tries(RECOGNISE, "{} is no monitor data")
+@tries("dump-unrecognized")
 @pytest.mark.parametrize("pack", [bytes, gzip.compress, zstd])
 def test_in_place_of_other_data_a_dump_is_given_plain_or_compressed(
     pack: object, tried: Attempt, tmp_path: Path
@@ -71,7 +70,7 @@ def test_in_place_of_other_data_a_dump_is_given_plain_or_compressed(
     tried.works("check", file)
 
 
-@tries("ingest/container/source.py", "{} cannot be read to its end: {}")
+@tries("input-read-failed")
 def test_a_dump_on_a_disk_that_fails_is_read_again_when_it_is_repaired(
     tried: Attempt, mon: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -82,7 +81,7 @@ def test_a_dump_on_a_disk_that_fails_is_read_again_when_it_is_repaired(
     tried.works(*words)
 
 
-@tries("ingest/container/source.py", "{} cannot be read: {}")
+@tries("input-unreadable")
 def test_in_place_of_a_file_that_is_not_there_a_path_or_standard_input_is_given(
     tried: Attempt, mon: Path, tmp_path: Path
 ):
@@ -91,7 +90,7 @@ def test_in_place_of_a_file_that_is_not_there_a_path_or_standard_input_is_given(
     tried.works("list", "-", stdin=mon.read_bytes())
 
 
-@tries("ingest/decode/reader.py", "most of {} is lost")
+@tries("dump-mostly-lost")
 def test_a_dump_that_is_mostly_lost_lands_when_it_is_good_or_as_it_is(
     tried: Attempt, tmp_path: Path
 ):
@@ -108,7 +107,7 @@ def test_a_dump_that_is_mostly_lost_lands_when_it_is_good_or_as_it_is(
     tried.works("ingest", file, "--store", store)
 
 
-@tries("ingest/landing.py", "{} changed while it was read")
+@tries("dump-changed")
 def test_a_file_that_grew_lands_when_it_is_complete(
     tried: Attempt, mon: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -126,7 +125,7 @@ def test_a_file_that_grew_lands_when_it_is_complete(
     tried.works("ingest", mon, "--store", tmp_path / "store")
 
 
-@tries("ingest/landing.py", "a dump without records is no run")
+@tries("run-without-records")
 def test_a_run_is_given_a_dump_that_has_records(tried: Attempt, mon: Path, tmp_path: Path):
     empty = tmp_path / "empty.mon"
     empty.write_bytes(NO_RECORDS)
@@ -136,10 +135,7 @@ def test_a_run_is_given_a_dump_that_has_records(tried: Attempt, mon: Path, tmp_p
     assert (tmp_path / "store" / "runs" / "OURS.json").exists()
 
 
-@tries(
-    "ingest/rewrite/merging.py",
-    "there is nothing to merge in this dump: it has neither samples nor events",
-)
+@tries("dump-without-data")
 def test_a_dump_with_nothing_to_merge_is_left_out(tried: Attempt, mon: Path, tmp_path: Path):
     empty, second, out = (tmp_path / f"{name}.mon" for name in ("empty", "second", "both"))
     empty.write_bytes(CONFIGURATION)
@@ -148,7 +144,7 @@ def test_a_dump_with_nothing_to_merge_is_left_out(tried: Attempt, mon: Path, tmp
     tried.works("merge", mon, second, "-o", out)
 
 
-@tries("ingest/rewrite/merging.py", "these dumps are of different systems")
+@tries("dumps-of-different-systems")
 def test_dumps_of_two_systems_are_merged_by_themselves(tried: Attempt, mon: Path, tmp_path: Path):
     ours, theirs, more = (tmp_path / f"{name}.mon" for name in ("ours", "theirs", "more"))
     ours.write_bytes(dump_of(1))
@@ -159,7 +155,7 @@ def test_dumps_of_two_systems_are_merged_by_themselves(tried: Attempt, mon: Path
     tried.works("merge", theirs, more, "-o", tmp_path / "b.mon")
 
 
-@tries("ingest/rewrite/merging.py", "these dumps overlap in time")
+@tries("dumps-overlap")
 def test_what_comes_twice_is_cut_as_the_message_says(tried: Attempt, mon: Path, tmp_path: Path):
     """The dump that goes on and the rest of it have the same intervals as one of both times."""
     longer, rest, both = (tmp_path / f"{name}.mon" for name in ("long er", "rest", "both"))
@@ -173,10 +169,7 @@ def test_what_comes_twice_is_cut_as_the_message_says(tried: Attempt, mon: Path, 
     assert '"intervals":6' in found.replace(" ", "")
 
 
-@tries(
-    "cli/dump/merge_command.py",
-    "merge reads the beginning of every dump first, so none of them can be a pipe",
-)
+@tries("input-not-seekable")
 def test_a_pipe_is_saved_to_a_file_for_merge(tried: Attempt, mon: Path, tmp_path: Path):
     pipe, second = tmp_path / "pipe", tmp_path / "second.mon"
     os.mkfifo(pipe)
@@ -186,7 +179,7 @@ def test_a_pipe_is_saved_to_a_file_for_merge(tried: Attempt, mon: Path, tmp_path
     tried.works("merge", mon, second, "-o", tmp_path / "both.mon")
 
 
-@tries("cli/dump/dump_output.py", "a dump is not for a terminal")
+@tries("output-is-terminal")
 @pytest.mark.parametrize("command", ["slice", "merge"])
 def test_a_dump_is_written_to_a_file_that_is_named(
     command: str, tried: Attempt, mon: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -197,7 +190,7 @@ def test_a_dump_is_written_to_a_file_that_is_named(
     tried.works(command, mon, "-o", tmp_path / "out.mon")
 
 
-@tries("ingest/rewrite/slicing.py", "nothing but configuration is in this part of the dump")
+@tries("slice-empty")
 @pytest.mark.parametrize(
     ("wrong", "right"),
     [
@@ -214,26 +207,23 @@ def test_another_part_of_the_dump_is_taken(
     tried.works("slice", mon, *right, "-o", tmp_path / "part.mon")
 
 
-PICKING = ("ingest/inspect/record_filter.py", "no record has a field {}")
-
-
 @pytest.mark.parametrize(
     ("wrong", "right"),
     [
         pytest.param(
             ("--where", "vmdusr=U1"),
             ("--where", "vmduser=U1"),
-            marks=tries(*PICKING, "did you mean {}?"),
+            marks=tries("name-unknown", "did you mean"),
         ),
         pytest.param(
             ("--where", "zzzzzzzzzz=1"),
             ("--where", "pfxcpuad=1", "--record", "SYTRSP"),
-            marks=tries(*PICKING, "name the record with --record"),
+            marks=tries("name-unknown", "name the record with --record"),
         ),
         pytest.param(
             ("--record", "USEACT", "--where", "vmdusr=U1"),
             ("--record", "USEACT", "--where", "vmduser=U1"),
-            marks=tries("core/names.py", "there is no {} {}", "did you mean {}?"),
+            marks=tries("name-unknown", "did you mean"),
         ),
     ],
 )
@@ -244,34 +234,28 @@ def test_a_field_that_is_named_right_is_found(
     tried.works("show", mon, *right)
 
 
-@tries("cli/dump/show_command.py", "no record of the dump fits")
+@tries("record-not-found")
 def test_what_is_inside_is_listed_as_the_message_says(tried: Attempt, mon: Path):
     said = tried.fails("show", mon, "--record", "SYTUWT")
     assert "SYTRSP" in tried.as_said(said).text.upper()
     tried.works("show", mon, "--record", "SYTRSP")
 
 
-SHOW = ("cli/dump/show_command.py", "no record that fits has this byte")
-
-
-@tries(*SHOW, "the nearest records start at {}")
+@tries("offset-without-record", "the nearest records")
 def test_the_nearest_records_are_shown_where_the_message_says(tried: Attempt, mon: Path):
     said = tried.fails("show", mon, "--at", "0")
     (place,) = re.findall(r"start at (0x[0-9a-f]+)", said)
     tried.works("show", mon, "--at", place)
 
 
-@tries(*SHOW, "`cpmon list {}` tells what is inside")
+@tries("offset-without-record", "`cpmon list")
 def test_where_no_record_is_near_what_is_inside_is_listed(tried: Attempt, tmp_path: Path):
     empty = tmp_path / "empty.mon"
     empty.write_bytes(NO_RECORDS)
     tried.as_said(tried.fails("show", empty, "--at", "10"), Status.WARNINGS)
 
 
-WRAPPING = "ingest/container/compression.py"
-
-
-@tries(RECOGNISE, "{} is {}")
+@tries("dump-wrapped")
 def test_an_archive_of_another_system_is_unpacked_there(tried: Attempt, tmp_path: Path):
     file = tmp_path / "day.vmarc"
     file.write_bytes(b"\x7a\xc3\xc6\xc6" + bytes(9000))
@@ -288,8 +272,8 @@ def zipped(folder: Path, *names: str) -> Path:
     return file
 
 
-@tries(WRAPPING, "{} is a {} archive of {}")
-@tries(WRAPPING, "{} cannot be unpacked")
+@tries("archive-not-one-dump")
+@tries("archive-unreadable")
 def test_an_archive_of_several_dumps_or_a_damaged_one_is_unpacked(tried: Attempt, tmp_path: Path):
     file = zipped(tmp_path, "one.mon", "two.mon")
     tried.fails("list", file)
@@ -301,7 +285,7 @@ def test_an_archive_of_several_dumps_or_a_damaged_one_is_unpacked(tried: Attempt
     tried.works("list", tmp_path / "one.mon")
 
 
-@tries(WRAPPING, "{} is a zip archive, which has its list at the end")
+@tries("archive-not-streamable")
 def test_a_zip_archive_is_named_or_unpacked_into_a_pipe(tried: Attempt, tmp_path: Path):
     file = zipped(tmp_path, "one.mon")
     said = tried.fails("list", "-", stdin=file.read_bytes())
@@ -312,7 +296,7 @@ def test_a_zip_archive_is_named_or_unpacked_into_a_pipe(tried: Attempt, tmp_path
     tried.works("ingest", "-", "--store", tmp_path / "store", stdin=dump)
 
 
-@tries("ingest/container/source.py", "{} grows too much when it is unpacked")
+@tries("decompression-limit-exceeded")
 def test_a_dump_of_zeros_is_decompressed_first(
     tried: Attempt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

@@ -20,7 +20,7 @@ disk = test_disk.disk
 SPAN = ("--since", "2003-05-06T08:00", "--until", "2003-05-06T08:30")
 
 
-@tries("store/files/disk.py", "{}")
+@tries("disk-full")
 def test_what_a_full_disk_refused_is_done_when_there_is_room(tried: Attempt, disk: test_disk.Disk):
     store = disk.path / "store"
     words = ("--store", store)
@@ -44,7 +44,7 @@ def test_what_a_full_disk_refused_is_done_when_there_is_room(tried: Attempt, dis
         tried.works(*command)
 
 
-@tries("store/files/disk.py", "{}")
+@tries("disk-read-only")
 def test_a_read_only_disk_is_mounted_for_writing_or_another_store_is_named(
     tried: Attempt, disk: test_disk.Disk, mon: Path, tmp_path: Path
 ):
@@ -57,7 +57,7 @@ def test_a_read_only_disk_is_mounted_for_writing_or_another_store_is_named(
     tried.works("ingest", mon, "--store", disk.path / "store")
 
 
-@tries("store/files/disk.py", "{}")
+@tries("disk-full")
 def test_a_batch_on_a_full_disk_goes_on_when_there_is_room(
     tried: Attempt, disk: test_disk.Disk, monkeypatch: pytest.MonkeyPatch
 ):
@@ -79,7 +79,7 @@ def fill(disk: test_disk.Disk) -> None:
             other.write(bytes(test_disk.PAGE))
 
 
-@tries("ingest/checks/deltas.py", "the check has no room for the rows that it compares")
+@tries("temporary-disk-full")
 def test_a_dump_is_checked_when_there_is_room(
     tried: Attempt, disk: test_disk.Disk, monkeypatch: pytest.MonkeyPatch
 ):

@@ -16,9 +16,6 @@ from tests.generate.repeated import read_repetitions
 from tests.generate.scenario.test_scenario import SMALL, disturbance
 from tests.remedies.trying import Attempt, tries
 
-FIT, AGREE = "generate/checks/feasibility.py", "generate/checks/consistency.py"
-KEYS, TABLES = "core/names.py", "config/mistakes.py"
-CHECK = "generate/checks/feasibility.py"
 Change = tuple[str, str]
 
 ONLY = ("[[users]]", '[[users]]\nname = "others"\nprefix = "OTHER"\ncount = 1\n\n[[users]]')
@@ -52,7 +49,7 @@ WRONG: list[Any] = [
     pytest.param(
         [assumed(at=68)],
         [[assumed(at=92)]],
-        marks=tries("schemas/unplaced.py", "the assumed place of {} is not reserved"),
+        marks=tries("assumed-field-not-reserved"),
         id="an assumed place that is taken",
     ),
     pytest.param(
@@ -64,7 +61,7 @@ WRONG: list[Any] = [
                 ("count = 1", "count = 20"),
             ],
         ],
-        marks=tries(FIT, "run {}: {} does not fit", "lower {}, or {}"),
+        marks=tries("scenario-target-infeasible"),
         id="too many slots",
     ),
     pytest.param(
@@ -76,19 +73,19 @@ WRONG: list[Any] = [
                 ("central_mib = 1024", "central_mib = 2000"),
             ],
         ],
-        marks=tries(FIT, "run {}: {} does not fit", "lower {}, or {}"),
+        marks=tries("scenario-target-infeasible"),
         id="too many frames",
     ),
     pytest.param(
         [("dasd_page_rate = 10", "xstor_page_rate = 10")],
         [[("dasd_page_rate = 10", "xstor_page_rate = 10"), ("1024", "1024\nexpanded_mib = 64")]],
-        marks=tries(FIT, "run {}: {} does not fit", "lower {}, or {}"),
+        marks=tries("scenario-target-infeasible"),
         id="no expanded storage",
     ),
     pytest.param(
         [("emul_util = 12.0", "emul_util = 20.0")],
         [[("emul_util = 12.0", "emul_util = 19.0")]],
-        marks=tries(FIT, "run {}: {} does not fit", "lower {}"),
+        marks=tries("scenario-target-infeasible"),
         id="too much emulation",
     ),
     pytest.param(
@@ -102,58 +99,51 @@ WRONG: list[Any] = [
             ],
             [],
         ],
-        marks=tries(FIT, "run {}: {} needs {}"),
+        marks=tries("scenario-target-incomplete"),
         id="half a target",
     ),
     pytest.param(
         [('"PAG"', '"PAGES"'), ("count = 1\n", "count = 10\n")],
         [[("count = 1\n", "count = 10\n")]],
-        marks=tries(FIT, "volumes {}: the serials would be longer than six characters"),
+        marks=tries("scenario-serial-too-long"),
         id="long serials",
     ),
-    pytest.param(
-        [SHARED],
-        [[MOVED]],
-        marks=tries(FIT, "volumes {} and {} share device {}"),
-        id="shared device",
-    ),
+    pytest.param([SHARED], [[MOVED]], marks=tries("scenario-device-shared"), id="shared device"),
     pytest.param(
         [('"GUEST"', '"GUESTXY"'), ("count = 3", "count = 30")],
         [[("count = 3", "count = 30")]],
-        marks=tries(FIT, "users {}: the user ids would be longer than eight characters"),
+        marks=tries("scenario-user-id-too-long"),
         id="long user ids",
     ),
     pytest.param(
         [ONLY, ('"OTHER"', '"GUEST"')],
         [[ONLY]],
-        marks=tries(FIT, "two groups of users have the prefix {}"),
+        marks=tries("scenario-prefix-duplicate"),
         id="shared prefix",
     ),
     pytest.param(
         [("seed = 1", "seeed = 1")],
         [[]],
-        marks=tries(KEYS, "there is no {} {}", "did you mean {}?"),
+        marks=tries("name-unknown", "did you mean"),
         id="misspelt key",
     ),
-    pytest.param(
-        [("seed = 1\n", "")], [[]], marks=tries(TABLES, "{} is missing"), id="missing key"
-    ),
+    pytest.param([("seed = 1\n", "")], [[]], marks=tries("key-missing"), id="missing key"),
     pytest.param(
         [(SMALL[SMALL.index("[[users]]") : SMALL.index("[[volumes]]")], "")],
         [[]],
-        marks=tries(AGREE, "the scenario has no {}"),
+        marks=tries("scenario-incomplete"),
         id="nobody",
     ),
     pytest.param(
         [(SMALL[SMALL.index("[run.A]") :], "")],
         [[]],
-        marks=tries(AGREE, "the scenario has no {}"),
+        marks=tries("scenario-incomplete"),
         id="no run",
     ),
     pytest.param(
         [("[run.A]", disturbance(INTERVAL))],
         [[("[run.A]", disturbance(f"{INTERVAL}\ninterval_s = 30"))]],
-        marks=tries(AGREE, "interval: the new length is missing"),
+        marks=tries("scenario-interval-missing"),
         id="no length",
     ),
     pytest.param(
@@ -162,7 +152,7 @@ WRONG: list[Any] = [
             [("processors = 2", "processors = 2\nthreads = 2"), ("4.3.0", "6.3.0")],
             [],
         ],
-        marks=tries(AGREE, "run {}: {} does not go with its CP level"),
+        marks=tries("scenario-cp-level-mismatch"),
         id="threads before 6.3.0",
     ),
     pytest.param(
@@ -171,19 +161,19 @@ WRONG: list[Any] = [
             [("1024", "1024\nexpanded_mib = 64"), ("4.3.0", "6.3.0")],
             [("4.3.0", "6.4.0")],
         ],
-        marks=tries(AGREE, "run {}: {} does not go with its CP level"),
+        marks=tries("scenario-cp-level-mismatch"),
         id="expanded storage behind 6.3.0",
     ),
     pytest.param(
         [("[run.A]", '[run.A]\ndamage = ["truncated:50%"]')],
         [[("[run.A]", '[run.A]\ndamage = ["truncate:50%"]')]],
-        marks=tries("generate/damage/requests.py", "there is no damage {}", "did you mean {}?"),
+        marks=tries("name-unknown", "did you mean"),
         id="misspelt damage",
     ),
     pytest.param(
         [samples("")],
         [[samples("duration_s = 10")]],
-        marks=tries(CHECK, "the samples of run {} have no length"),
+        marks=tries("scenario-duration-missing"),
         id="samples without length",
     ),
     pytest.param(
@@ -192,13 +182,13 @@ WRONG: list[Any] = [
             [samples("duration_s = 10", "900/4")],
             [samples("duration_s = 10\nvirtual_processors = 4", "3000/4")],
         ],
-        marks=tries(CHECK, "run {}: a sample uses more processor time than it lasts"),
+        marks=tries("scenario-cpu-time-exceeded"),
         id="samples too short",
     ),
     pytest.param(
         [samples("duration_s = 10", f"{10**20}/4")],
         [[samples("duration_s = 10")]],
-        marks=tries("generate/scenario/repetitions.py", "samples cannot have the figures {}"),
+        marks=tries("scenario-figures-too-large"),
         id="mean out of range",
     ),
 ]
@@ -217,7 +207,7 @@ def test_a_scenario_that_is_mended_is_written(
         tried.works(*words)
 
 
-@tries("generate/encode/container.py", "the monitor segment is too small for a sample")
+@tries("monitor-segment-too-small")
 def test_the_monitor_segment_is_made_larger(tried: Attempt, tmp_path: Path):
     file = tmp_path / "small.toml"
     words = ("generate", file, "--intervals", 1, "-o", tmp_path / "dumps")
@@ -229,15 +219,11 @@ def test_the_monitor_segment_is_made_larger(tried: Attempt, tmp_path: Path):
 
 
 NAMES = [
-    pytest.param(
-        ("small-lap",),
-        ("small-lab",),
-        marks=tries("generate/loading.py", "there is no scenario {}"),
-    ),
+    pytest.param(("small-lap",), ("small-lab",), marks=tries("name-unknown")),
     pytest.param(
         ("timer", "--run", "2600NQ"),
         ("timer", "--run", "2600NP"),
-        marks=tries("generate/scenario/scenario.py", "scenario {} has no run {}"),
+        marks=tries("name-unknown"),
     ),
 ]
 
@@ -262,8 +248,8 @@ def nothing(_top: dict[str, Any]) -> None:
     """The measurement as it is."""
 
 
-@tries(CHECK, "difference {} needs {} of run {}")
-@tries(CHECK, "difference {}: read_kb_per_s of a run is in two differences")
+@tries("scenario-measure-missing")
+@tries("scenario-differences-overlap")
 def test_rates_are_in_one_difference_of_runs_that_have_them(tried: Attempt):
     """The measure is added, which another difference has already, so it is left out of this one."""
     tried.raises(lambda: minidisk(difference_key("read_kb_per_s", "1000/20")))
@@ -284,7 +270,7 @@ def hundred(**differences: str) -> Repetitions | None:
     )
 
 
-@tries(CHECK, "no samples print {} of {} and of their differences")
+@tries("scenario-figures-contradict")
 def test_differences_that_cannot_be_together_are_corrected_or_left_out(tried: Attempt):
     for mended in ({"AB": "0/1"}, {}):
         tried.raises(lambda: hundred(AB="0.1/1"))
@@ -292,7 +278,7 @@ def test_differences_that_cannot_be_together_are_corrected_or_left_out(tried: At
 
 
 @pytest.mark.slow
-@tries("generate/companions/solver.py", "no samples were found that print {} of {}")
+@tries("scenario-samples-not-found")
 def test_figures_that_no_samples_have_are_left_out(tried: Attempt):
     def written(change: Callable[[dict[str, Any]], object]) -> list[str]:
         found = minidisk(change)
@@ -303,10 +289,7 @@ def test_figures_that_no_samples_have_are_left_out(tried: Attempt):
     tried.returns(lambda: written(lambda top: top["differences"][2].pop("read_kb_per_s")))
 
 
-ENCODING = "generate/encode/encoding.py"
-
-
-@tries(ENCODING, "this {} is written without {}")
+@tries("record-part-missing")
 def test_a_group_is_written_that_is_asked_for(tried: Attempt):
     cup = layout("sytcup")
     group = next(group.name for group in cup.groups)
@@ -315,7 +298,7 @@ def test_a_group_is_written_that_is_asked_for(tried: Attempt):
     assert tried.returns(lambda: Encoding(cup, "5.3.0", {group: 2}).place(name)) is not None
 
 
-@tries(ENCODING, "entries of {} have no length")
+@tries("entry-sizes-missing")
 def test_an_entry_without_a_length_is_given_one(tried: Attempt):
     """Data of an unknown product, as a block of application data."""
     tried.raises(lambda: Encoding(layout("aplsdt"), "5.3.0", {"data": 1}))

@@ -16,8 +16,6 @@ from tests.jobs import work
 from tests.remedies.conftest import dump_of
 from tests.remedies.trying import Attempt, tries
 
-COMPUTING = "reduce/engine/computing.py"
-
 
 @pytest.fixture
 def mon(tmp_path: Path) -> Path:
@@ -39,7 +37,7 @@ def cut(file: Path) -> bytes:
 
 
 @pytest.mark.slow
-@tries(COMPUTING, "a file of the store cannot be read")
+@tries("store-file-unreadable")
 def test_a_damaged_dump_of_a_store_lands_again(
     tried: Attempt, store: Path, mon: Path, tmp_path: Path
 ):
@@ -54,7 +52,7 @@ def test_a_damaged_dump_of_a_store_lands_again(
 
 
 @pytest.mark.slow
-@tries(COMPUTING, "the settings of the day before are not kept")
+@tries("previous-settings-missing")
 def test_settings_go_on_when_the_day_before_is_reduced(tried: Attempt, tmp_path: Path):
     store = fleet(tmp_path, intervals=2)
     (file,) = store.root.glob("records/system=PRODA/date=2003-05-06/*/mtrsys.parquet")
@@ -65,7 +63,7 @@ def test_settings_go_on_when_the_day_before_is_reduced(tried: Attempt, tmp_path:
     tried.works("reduce", "system_config", "--store", store.root)
 
 
-@tries(COMPUTING, "this process has another cpmon, or other layouts, than the one that planned")
+@tries("worker-version-mismatch")
 def test_the_same_cpmon_computes_what_was_planned(
     tried: Attempt, store: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -75,7 +73,7 @@ def test_the_same_cpmon_computes_what_was_planned(
     tried.works("reduce", "users_by_time", "--store", store)
 
 
-@tries("reduce/engine/reducing.py", "dumps landed, were merged or pruned meanwhile")
+@tries("reduction-conflict")
 def test_results_of_all_days_are_kept_when_no_dump_lands_meanwhile(
     tried: Attempt, store: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -87,7 +85,7 @@ def test_results_of_all_days_are_kept_when_no_dump_lands_meanwhile(
     tried.works("reduce", "events", "--store", store)
 
 
-@tries("reduce/engine/planning.py", "no system of the store is {}")
+@tries("name-unknown")
 def test_the_system_that_is_meant_is_named(tried: Attempt, store: Path):
     (system,) = {dump.system for dump in Store(store).dumps()}
     said = tried.fails("reduce", "users_by_time", "--system", f"{system[:-1]}X", "--store", store)
@@ -95,13 +93,13 @@ def test_the_system_that_is_meant_is_named(tried: Attempt, store: Path):
     tried.works("reduce", "users_by_time", "--system", system, "--store", store)
 
 
-@tries("jobs/processes.py", "the system ended the process that was at work")
+@tries("worker-killed")
 def test_what_fits_into_memory_is_done(tried: Attempt):
     assert dict(Processes(1).run(work.die, [1]))[0].error
     assert tried.returns(lambda: dict(Processes(1).run(work.die, [2])))[0].result == 2
 
 
-@tries("jobs/spark_start.py", "Spark is not installed beside cpmon")
+@tries("spark-package-missing")
 def test_without_spark_there_are_jobs(tried: Attempt, store: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "pyspark", None)
     tried.fails("reduce", "users_by_time", "--engine", "spark", "--store", store)

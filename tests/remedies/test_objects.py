@@ -16,7 +16,7 @@ from tests.remedies.trying import Attempt, tries
 s3, place = conftest.s3, conftest.place
 
 
-@tries("store/files/location.py", "no store can be at {}:")
+@tries("store-location-unsupported")
 def test_what_is_no_object_storage_is_mounted(
     tried: Attempt, mon: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -26,7 +26,7 @@ def test_what_is_no_object_storage_is_mounted(
     tried.works("ingest", mon, "--store", tmp_path / "perf")
 
 
-@tries("cli/options.py", "{} needs a store in a folder of this machine")
+@tries("store-not-local")
 def test_what_does_not_work_elsewhere_works_in_a_folder(tried: Attempt, mon: Path, tmp_path: Path):
     tried.works("ingest", mon, "--store", tmp_path / "perf")
     commands = (
@@ -39,7 +39,7 @@ def test_what_does_not_work_elsewhere_works_in_a_folder(tried: Attempt, mon: Pat
     tried.works("store", "export", "--iceberg", tmp_path / "iceberg", "--store", tmp_path / "perf")
 
 
-@tries("store/files/objects.py", "stores in object storage need the package obstore")
+@tries("object-storage-package-missing")
 def test_without_its_package_it_is_installed(tried: Attempt, monkeypatch: pytest.MonkeyPatch):
     with monkeypatch.context() as without:
         without.setitem(sys.modules, "obstore", None)
@@ -47,14 +47,14 @@ def test_without_its_package_it_is_installed(tried: Attempt, monkeypatch: pytest
     tried.returns(lambda: open_files("s3://bucket/perf"))
 
 
-@tries("store/files/objects.py", "the location of the store cannot be used")
+@tries("store-location-invalid")
 def test_a_location_without_a_bucket_gets_one(tried: Attempt):
     tried.raises(lambda: open_files("s3://"))
     tried.returns(lambda: open_files("s3://bucket"))
 
 
 @pytest.mark.slow
-@tries("store/files/objects.py", "the object storage refuses it")
+@tries("object-storage-refused")
 def test_wrong_buckets_and_credentials_are_set_right(
     tried: Attempt, place: str, monkeypatch: pytest.MonkeyPatch
 ):
@@ -67,7 +67,7 @@ def test_wrong_buckets_and_credentials_are_set_right(
 
 
 @pytest.mark.slow
-@tries("store/dumps/elsewhere.py", "another process changes kept results of the store")
+@tries("results-locked")
 def test_who_is_not_alone_does_it_later(tried: Attempt, place: str, mon: Path):
     tried.works("ingest", mon, "--store", place)
     with Store(place).alone():
@@ -77,7 +77,7 @@ def test_who_is_not_alone_does_it_later(tried: Attempt, place: str, mon: Path):
 
 
 @pytest.mark.slow
-@tries("store/views/database.py", "a file of the store cannot be read")
+@tries("store-file-unreadable")
 def test_a_file_that_is_cut_is_put_back(tried: Attempt, place: str, mon: Path):
     tried.works("ingest", mon, "--store", place)
     files = open_files(place)
@@ -93,7 +93,7 @@ def test_a_file_that_is_cut_is_put_back(tried: Attempt, place: str, mon: Path):
 
 
 @pytest.mark.slow
-@tries("store/files/objects.py", "the object storage does not answer as it should")
+@tries("object-storage-unavailable")
 def test_a_wrong_endpoint_is_set_right(tried: Attempt, place: str, monkeypatch: pytest.MonkeyPatch):
     with monkeypatch.context() as others:
         others.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
@@ -102,7 +102,7 @@ def test_a_wrong_endpoint_is_set_right(tried: Attempt, place: str, monkeypatch: 
     tried.returns(lambda: open_files(place).replace("one", b""))
 
 
-@tries("store/files/objects.py", "{} is no number of seconds")
+@tries("retry-time-invalid")
 def test_a_number_of_seconds_is_corrected(tried: Attempt, monkeypatch: pytest.MonkeyPatch):
     for said in ("soon", "-1", "1.5"):
         monkeypatch.setenv(RETRY_S, said)

@@ -12,12 +12,10 @@ from cpmon.render.render import render
 from cpmon.store import Store, connect
 from tests.remedies.trying import Attempt, tries
 
-SQL = "store/sandbox/guard.py"
-REFUSED = (SQL, "only queries are allowed")
 USERS = "SELECT DISTINCT vmduser FROM monitor.useact"
 
 
-@tries(*REFUSED, "to keep a result, write it with -o FILE (in the shell: .output FILE)")
+@tries("query-not-allowed")
 def test_a_result_is_kept_in_a_file(tried: Attempt, landed: Path, tmp_path: Path):
     words, kept = ("--store", landed), tmp_path / "users.csv"
     tried.fails("query", f"CREATE TABLE users AS {USERS}", *words)
@@ -29,7 +27,7 @@ def test_a_result_is_kept_in_a_file(tried: Attempt, landed: Path, tmp_path: Path
     assert kept.read_text(encoding="utf-8").count("U") == 3
 
 
-@tries(*REFUSED, "name the values: PIVOT t ON a IN (1, 2)")
+@tries("pivot-values-missing")
 def test_a_pivot_names_its_values(tried: Attempt, landed: Path):
     pivot = (
         "PIVOT (SELECT pfxcpuad, plsmvb2g FROM monitor.sytrsp) ON pfxcpuad {} USING max(plsmvb2g)"
@@ -38,7 +36,7 @@ def test_a_pivot_names_its_values(tried: Attempt, landed: Path):
     tried.works("query", pivot.format("IN (0, 1)"), "--store", landed)
 
 
-@tries(*REFUSED, "write it as chr(0)")
+@tries("nul-in-sql")
 def test_a_nul_is_written_as_chr_0(tried: Attempt, landed: Path, tmp_path: Path):
     file = tmp_path / "nul.sql"
     file.write_text("SELECT 'a\0b' AS x")
@@ -49,7 +47,7 @@ def test_a_nul_is_written_as_chr_0(tried: Attempt, landed: Path, tmp_path: Path)
     assert answer.rows == [{"x": "a\0"}]
 
 
-@tries(SQL, "one query at a time")
+@tries("statements-multiple")
 def test_two_queries_are_asked_one_by_one_or_put_together(tried: Attempt, landed: Path):
     words = ("--store", landed)
     tried.fails("query", "SELECT 1; SELECT 2", *words)
@@ -59,14 +57,14 @@ def test_two_queries_are_asked_one_by_one_or_put_together(tried: Attempt, landed
     tried.works("query", "WITH a AS (SELECT 1 AS x) SELECT 2, x FROM a", *words)
 
 
-@tries("core/names.py", "there is no {} {}", "did you mean {}?")
+@tries("name-unknown", "did you mean")
 def test_the_query_that_is_suggested_runs(tried: Attempt, landed: Path):
     said = tried.fails("query", "busiest_user", "--store", landed)
     assert "did you mean busiest_users?" in said
     tried.works("query", "busiest_users", "--store", landed)
 
 
-@tries("render/render.py", "a value of column {} cannot be written as {}")
+@tries("column-type-unsupported")
 def test_what_a_format_has_no_word_for_is_cast_to_text(
     tried: Attempt, landed: Path, tmp_path: Path
 ):
@@ -76,14 +74,14 @@ def test_what_a_format_has_no_word_for_is_cast_to_text(
     tried.works("query", f"SELECT CAST({column} AS VARCHAR) AS last", *words)
 
 
-@tries("core/memory.py", "the answer needs more memory than there may be")
+@tries("memory-limit-exceeded")
 def test_a_value_that_does_not_fit_is_asked_for_in_part(tried: Attempt, landed: Path):
     words = ("--store", landed, "--memory-limit", "100MB")
     tried.fails("query", "SELECT repeat('x', 2000000000) AS x", *words)
     tried.works("query", "SELECT repeat('x', 2000) AS x", *words)
 
 
-@tries("cli/output.py", "{} is not for a terminal")
+@tries("output-is-terminal")
 def test_parquet_is_written_to_a_file_that_is_named(
     tried: Attempt, landed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -94,7 +92,7 @@ def test_parquet_is_written_to_a_file_that_is_named(
 
 
 @pytest.mark.slow
-@tries("cli/main.py", "standard output cannot be written")
+@tries("output-not-writable")
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
 def test_an_answer_is_printed_where_there_is_room(
     tried: Attempt, landed: Path, monkeypatch: pytest.MonkeyPatch
@@ -106,7 +104,7 @@ def test_an_answer_is_printed_where_there_is_room(
     assert tried.works("query", USERS, "--store", landed).out
 
 
-@tries("render/render.py", "a result cannot be printed in that format")
+@tries("format-unsupported")
 def test_another_format_is_named(tried: Attempt, landed: Path):
     """No command leads there: its formats are a choice."""
     with connect(Store(landed)) as con:
@@ -117,27 +115,22 @@ def test_another_format_is_named(tried: Attempt, landed: Path):
         assert tried.returns(lambda form=form: render(table, form))
 
 
-OF_MANY = ("core/names.py", "there is no {} {}")
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("wrong", "right"),
     [
         pytest.param(
-            ".schema useactt", ".schema useact", marks=tries(*OF_MANY, "did you mean {}? {}")
+            ".schema useactt", ".schema useact", marks=tries("name-unknown", "did you mean")
         ),
         pytest.param(
-            ".explain vmdusr", ".explain vmduser", marks=tries(*OF_MANY, "did you mean {}? {}")
+            ".explain vmdusr",
+            ".explain vmduser",
+            marks=tries("name-unknown", "did you mean"),
         ),
-        pytest.param(".schema zzzzzzzz", ".tables", marks=tries(*OF_MANY, "{}")),
-        pytest.param(".explain zzzzzzzzzz", ".schema useact", marks=tries(*OF_MANY, "{}")),
-        pytest.param("FROM useac;", "FROM monitor.useact;", marks=tries(*OF_MANY, "{}")),
-        pytest.param(
-            ".tabels",
-            ".tables",
-            marks=tries("core/names.py", "there is no {} {}", "did you mean {}?"),
-        ),
+        pytest.param(".schema zzzzzzzz", ".tables", marks=tries("name-unknown")),
+        pytest.param(".explain zzzzzzzzzz", ".schema useact", marks=tries("name-unknown")),
+        pytest.param("FROM useac;", "FROM monitor.useact;", marks=tries("name-unknown")),
+        pytest.param(".tabels", ".tables", marks=tries("name-unknown", "did you mean")),
     ],
 )
 def test_the_shell_finds_what_it_suggests(wrong: str, right: str, tried: Attempt, landed: Path):
@@ -145,7 +138,7 @@ def test_the_shell_finds_what_it_suggests(wrong: str, right: str, tried: Attempt
     assert tried.works("shell", "--store", landed, stdin=right.encode()).out
 
 
-@tries("cli/shell/session.py", "a {} file holds one answer")
+@tries("format-holds-one-result")
 def test_a_second_answer_goes_to_another_parquet_file(tried: Attempt, landed: Path, tmp_path: Path):
     words = ("shell", "--store", landed)
     first, second = tmp_path / "first.parquet", tmp_path / "second.parquet"

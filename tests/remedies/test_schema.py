@@ -14,11 +14,6 @@ from tests.remedies.conftest import dump_of
 from tests.remedies.trying import Attempt, tries
 from tests.schemas.test_page import example
 
-PAGE, COMMAND, IMPORT = (
-    "schemas/pages/page.py",
-    "cli/site/schema_command.py",
-    "cli/site/schema_import_command.py",
-)
 WHOLE = example().aligned()
 TABLE, REFERENCE = WHOLE[: WHOLE.rindex("MRXMPLRC Cross")], WHOLE[WHOLE.rindex("MRXMPLRC Cross") :]
 ROWS = TABLE[TABLE.index("   0    0  Structure") :]
@@ -37,65 +32,53 @@ def again(shipped_again: None) -> None:
     [
         pytest.param(
             "A letter about a record\n",
-            marks=tries(PAGE, "{} is no page of a monitor record"),
+            marks=tries("record-page-unrecognized"),
             id="no page",
         ),
-        pytest.param(
-            WHOLE + " " * LONGEST,
-            marks=tries("schemas/pages/text.py", "{} is too long for a record page"),
-            id="too long",
-        ),
+        pytest.param(WHOLE + " " * LONGEST, marks=tries("record-page-too-long"), id="too long"),
         pytest.param(
             WHOLE.replace("  28  ", "  29  "),
-            marks=tries("schemas/pages/page_rows.py", "offset {} is X'{}', not X'{}'"),
+            marks=tries("record-page-offset-mismatch"),
             id="damaged number",
         ),
         pytest.param(
             "\n".join(line for line in WITHOUT_REFERENCE.split("\n") if line[:4] not in LAST_ROWS),
-            marks=tries(
-                "schemas/pages/items.py", "the page ends at offset {}, its structure at {}"
-            ),
+            marks=tries("record-page-truncated"),
             id="cut",
         ),
         pytest.param(
             TABLE[: TABLE.rindex("MRXMPLRC Control")] + REFERENCE,
-            marks=tries(PAGE, "the page has no contents table"),
+            marks=tries("record-page-contents-missing"),
             id="without its table",
         ),
         pytest.param(
             TABLE + OTHER[OTHER.index("MROTHREC Cross") :],
-            marks=tries(PAGE, "the page of MR{} has a part of the page of MR{}"),
+            marks=tries("record-page-parts-mixed"),
             id="half of another page",
         ),
         pytest.param(
             WHOLE.replace("XMPLRC   ", "OTHREC   "),
-            marks=tries(PAGE, "the page of MR{} has the structure {}"),
+            marks=tries("record-page-structure-mismatch"),
             id="rows of another page",
         ),
         pytest.param(
             TABLE + ROWS + REFERENCE,
-            marks=tries(PAGE, "a second record begins in the contents table of MR{}"),
+            marks=tries("record-page-second-record"),
             id="rows twice",
         ),
         pytest.param(
             WITHOUT_REFERENCE.replace("XMPLRC_COUNT", "XMPLRC_ COUNT"),
-            marks=tries(PAGE, "the name {} is broken"),
+            marks=tries("record-page-field-name-broken"),
             id="broken prefix",
         ),
         pytest.param(
             TABLE.replace("XMPLRC_COUNT", "XMPLRC_COU NT") + REFERENCE,
-            marks=tries(
-                "schemas/pages/page.py",
-                "{} is in the cross reference, and not in the contents table{}",
-            ),
+            marks=tries("record-page-field-missing-from-contents"),
             id="broken name",
         ),
         pytest.param(
             TABLE + REFERENCE.replace("XMPLRC_COUNT               18      4\n", ""),
-            marks=tries(
-                "schemas/pages/page.py",
-                "{} is in the contents table, and not in the cross reference",
-            ),
+            marks=tries("record-page-field-missing-from-cross-reference"),
             id="lost from the cross reference",
         ),
     ],
@@ -122,7 +105,7 @@ def test_a_page_that_contradicts_is_taken_at_its_word(tried: Attempt, tmp_path: 
     assert "other" in (folder / "d00_system" / "sytxsp.csv").read_text(encoding="utf-8")
 
 
-@tries(PAGE, "the page does not say its release")
+@tries("record-page-release-missing")
 def test_the_release_of_a_page_is_given(tried: Attempt, tmp_path: Path):
     page = tmp_path / "MRXMPLRC.TXT"
     page.write_text(WHOLE.replace("This information is based on", "See"), encoding="utf-8")
@@ -131,8 +114,8 @@ def test_the_release_of_a_page_is_given(tried: Attempt, tmp_path: Path):
     tried.works(*words, "--release", "5.2.0")
 
 
-@tries(IMPORT, "nothing says where your layouts are")
-@tries(IMPORT, "{} is cpmon's own folder of layouts")
+@tries("layout-folder-required")
+@tries("layout-folder-shipped")
 def test_layouts_go_into_a_folder_of_the_users_own(
     tried: Attempt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -148,7 +131,7 @@ def test_layouts_go_into_a_folder_of_the_users_own(
     tried.works(*words)
 
 
-@tries("schemas/registry.py", "{} names no folder")
+@tries("layout-folder-missing")
 def test_the_folder_of_layouts_is_made_by_an_import_or_no_longer_named(
     tried: Attempt, mon: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -168,7 +151,7 @@ def test_the_folder_of_layouts_is_made_by_an_import_or_no_longer_named(
     tried.works("list", mon)
 
 
-@tries("schemas/loader.py", "a row has more or fewer cells than the header")
+@tries("layout-cell-count-wrong")
 def test_texts_with_commas_are_put_in_quotes(
     tried: Attempt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -185,7 +168,7 @@ def test_texts_with_commas_are_put_in_quotes(
         show("schema", "show", "xmplrc")
 
 
-@tries("schemas/loader.py", "two rows have the number {}.{}")
+@tries("record-number-duplicate")
 def test_the_row_of_a_record_that_is_wrong_is_deleted(
     tried: Attempt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -204,20 +187,20 @@ def test_the_row_of_a_record_that_is_wrong_is_deleted(
     tried.works("schema", "show", "xmplrc")
 
 
-@tries(COMMAND, "no record or field has {} in its name, title or meaning")
+@tries("dictionary-no-match")
 def test_all_records_are_listed_as_the_message_says(tried: Attempt):
     said = tried.fails("schema", "dictionary", "zzzzzzzzzz")
     assert "sytrsp" in tried.as_said(said).text
 
 
-@tries("core/names.py", "there is no {} {}", "did you mean {}?")
+@tries("name-unknown", "did you mean")
 def test_the_record_that_is_suggested_is_shown(tried: Attempt):
     assert "did you mean sytrsp?" in tried.fails("schema", "show", "sytrps")
     tried.works("schema", "show", "sytrsp")
 
 
-@tries(IMPORT, "there is no page of a record")
-@tries("schemas/pages/collection.py", "{} cannot be read as a zip archive")
+@tries("record-pages-missing")
+@tries("record-page-archive-unreadable")
 def test_pages_of_a_release_are_in_a_folder(tried: Attempt, tmp_path: Path):
     empty, folder, into = tmp_path / "empty", tmp_path / "mon520", tmp_path / "layouts"
     empty.mkdir()
@@ -231,7 +214,7 @@ def test_pages_of_a_release_are_in_a_folder(tried: Attempt, tmp_path: Path):
     tried.works("schema", "import", folder, "--into", into)
 
 
-@tries(PAGE, "the dimension of {} is cut off, and no row begins where it could end")
+@tries("record-page-dimension-truncated")
 def test_a_dimension_that_was_cut_off_is_completed(tried: Attempt, tmp_path: Path):
     page = tmp_path / "MRXMPLRC.TXT"
     words = ("schema", "import", page, "--into", tmp_path / "layouts")
@@ -243,7 +226,7 @@ def test_a_dimension_that_was_cut_off_is_completed(tried: Attempt, tmp_path: Pat
     tried.works(*words)
 
 
-@tries("store/dumps/kept_layouts.py", "the layouts that dumps landed with cannot be read")
+@tries("kept-layouts-damaged")
 def test_layouts_that_a_store_keeps_are_kept_anew(
     tried: Attempt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

@@ -9,7 +9,6 @@ import pytest
 
 from tests.remedies.trying import Attempt, tries
 
-RULES = "reduce/rules/rule.py"
 MINE = """[exceptions.mine]
 title = "Mine"
 severity = "info"
@@ -29,11 +28,11 @@ FROM monitor.useact"
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        pytest.param(MINE, ("exceptions",), marks=tries(RULES, "rule {} cannot be looked at")),
+        pytest.param(MINE, ("exceptions",), marks=tries("rule-failed")),
         pytest.param(
             OURS.replace("\nFROM", " FROM"),
             ("validate", "--rule", "mine"),
-            marks=[tries(RULES, "rule {} cannot be looked at")],
+            marks=[tries("rule-failed")],
         ),
     ],
 )
@@ -57,7 +56,7 @@ def test_a_rule_that_does_not_work_is_switched_off_or_corrected(
     tried.works(*command)
 
 
-@tries("reduce/rules/rendering.py", "no rule is switched on")
+@tries("rules-disabled")
 def test_a_rule_is_switched_on_again(tried: Attempt, landed: Path, tmp_path: Path):
     file = tmp_path / "cpmon.toml"
     command = ("exceptions", "--list", "--store", landed, "--config", file)
@@ -71,10 +70,7 @@ def test_a_rule_is_switched_on_again(tried: Attempt, landed: Path, tmp_path: Pat
     assert one["rule"] == rules[0]
 
 
-@tries(
-    RULES,
-    "there is no rule {}, and it has no {} to be a new one",
-)
+@tries("rule-incomplete")
 def test_rules_of_validation_are_listed_as_the_message_says(
     tried: Attempt, landed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -85,7 +81,7 @@ def test_rules_of_validation_are_listed_as_the_message_says(
     assert "useact.keys" in tried.as_said(said).text
 
 
-@tries(RULES, "there is no rule {}")
+@tries("name-unknown")
 def test_the_rule_that_is_suggested_is_one(tried: Attempt, landed: Path):
     said = tried.fails("validate", "--rows", "useact.key", "--store", landed)
     assert "did you mean useact.keys?" in said
@@ -104,7 +100,7 @@ def test_the_rule_that_is_suggested_is_one(tried: Attempt, landed: Path):
         ("[validation.device-busy]\nenable = true", "[validation.device-busy]\nenabled = true"),
     ],
 )
-@tries("core/names.py", "there is no {} {}", "did you mean {}?")
+@tries("name-unknown", "did you mean")
 def test_a_key_is_spelt_as_suggested(wrong: str, right: str, tried: Attempt, tmp_path: Path):
     file = tmp_path / "cpmon.toml"
     inbox = "" if "inbox" in wrong else "[[inbox]]\nfolder = 'in'\n"
@@ -118,7 +114,7 @@ def test_a_key_is_spelt_as_suggested(wrong: str, right: str, tried: Attempt, tmp
     tried.works("config", "check", file)
 
 
-@tries("config/mistakes.py", "{} is missing")
+@tries("key-missing")
 def test_a_key_that_must_be_there_is_added(tried: Attempt, tmp_path: Path):
     file = tmp_path / "cpmon.toml"
     file.write_text("[[inbox]]\nrecursive = true\n", encoding="utf-8")

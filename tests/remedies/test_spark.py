@@ -10,14 +10,13 @@ import pytest
 from tests.remedies.trying import Attempt, tries
 from tests.spark import conftest
 
-GUARD, START = "spark/guard.py", "jobs/spark_start.py"
 ASKED = ("query", "--engine", "spark")
 spark_environment, spark = conftest.spark_environment, conftest.spark
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("spark")]
 
 
-@tries(START, "Spark is not installed beside cpmon")
+@tries("spark-package-missing")
 def test_without_its_package_it_is_installed(
     tried: Attempt, landed: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -28,7 +27,7 @@ def test_without_its_package_it_is_installed(
     tried.works(*words)
 
 
-@tries(START, "Spark runs on Java, and there is none")
+@tries("java-missing")
 def test_without_java_it_is_installed(
     tried: Attempt, landed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -40,7 +39,7 @@ def test_without_java_it_is_installed(
     tried.works(*words)
 
 
-@tries(GUARD, "only queries are allowed")
+@tries("spark-query-not-allowed")
 def test_a_result_is_kept_in_a_file(tried: Attempt, landed: Path, tmp_path: Path):
     kept = tmp_path / "users.csv"
     users = "SELECT DISTINCT vmduser FROM monitor.useact"
@@ -52,7 +51,7 @@ def test_a_result_is_kept_in_a_file(tried: Attempt, landed: Path, tmp_path: Path
     tried.works("query", "DESCRIBE monitor.useact", "--store", landed)
 
 
-@tries(GUARD, "the parameter {} has no value")
+@tries("parameter-without-value")
 def test_a_parameter_is_written_as_its_value(tried: Attempt, landed: Path):
     tried.fails(*ASKED, "SELECT $a AS a", "--store", landed)
     tried.works(*ASKED, "SELECT 5 AS a", "--store", landed)

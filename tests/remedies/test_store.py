@@ -37,7 +37,7 @@ def landed(store: Path) -> int:
     return sum(int(about["intervals"]) for about in documents)
 
 
-@tries("store/results/kept_files.py", "an index of kept results cannot be read")
+@tries("result-index-damaged")
 def test_a_damaged_index_of_a_month_is_made_again(tried: Attempt, tmp_path: Path):
     store = tmp_path / "perf"
     for day in (0, 1, 40):
@@ -59,7 +59,7 @@ def put(tried: Attempt, store: Path, *days: int) -> None:
         tried.works("ingest", store.parent / one.name, "--store", store)
 
 
-@tries("store/results/merging.py", "kept results of a month cannot be merged")
+@tries("result-merge-failed")
 def test_results_of_a_month_that_lack_a_file_are_repaired(tried: Attempt, tmp_path: Path):
     store, reduction = tmp_path / "perf", "processors_by_time"
     put(tried, store, 0, 1, 40)
@@ -73,7 +73,7 @@ def test_results_of_a_month_that_lack_a_file_are_repaired(tried: Attempt, tmp_pa
     assert len([*store.glob(f"reduced/{reduction}/level=hour/*/2001-12*.parquet")]) == 1
 
 
-@tries("store/dumps/compaction.py", "a file of the store cannot be read")
+@tries("store-file-unreadable")
 def test_a_dump_that_cannot_be_merged_is_landed_again(tried: Attempt, tmp_path: Path):
     store = tmp_path / "perf"
     put(tried, store, 0, 1, 40)
@@ -86,10 +86,7 @@ def test_a_dump_that_cannot_be_merged_is_landed_again(tried: Attempt, tmp_path: 
     assert len({dump.folder for dump in Store(store).dumps()}) == 2
 
 
-@tries(
-    "store/dumps/compaction.py",
-    "the files of a month have rows of dumps that the manifest does not name",
-)
+@tries("manifest-incomplete")
 def test_a_month_is_merged_again_when_the_manifest_names_all(tried: Attempt, tmp_path: Path):
     store = tmp_path / "perf"
     put(tried, store, 0, 1, 40)
@@ -102,7 +99,7 @@ def test_a_month_is_merged_again_when_the_manifest_names_all(tried: Attempt, tmp
     assert len({dump.folder for dump in Store(store).dumps()}) == 2
 
 
-@tries("store/results/retention.py", "dumps were merged meanwhile")
+@tries("prune-conflict")
 def test_samples_of_dumps_that_were_merged_are_planned_again(tried: Attempt, tmp_path: Path):
     store = tmp_path / "perf"
     put(tried, store, 0)
@@ -110,7 +107,7 @@ def test_samples_of_dumps_that_were_merged_are_planned_again(tried: Attempt, tmp
     tried.works("store", "prune", "--raw", "90d", "--store", store)
 
 
-@tries("store/dumps/manifest.py", "the manifest of the store is gone")
+@tries("manifest-missing")
 def test_a_manifest_that_is_gone_is_made_again(tried: Attempt, tmp_path: Path, mon: Path):
     store = tmp_path / "perf"
     tried.works("ingest", mon, "--store", store)
@@ -120,7 +117,7 @@ def test_a_manifest_that_is_gone_is_made_again(tried: Attempt, tmp_path: Path, m
     assert landed(store) == 3
 
 
-@tries("store/results/kept_files.py", "a kept result cannot be read")
+@tries("result-damaged")
 def test_a_result_that_cannot_be_read_is_put_aside(tried: Attempt, tmp_path: Path):
     store = tmp_path / "perf"
     put(tried, store, 0, 1, 40)
@@ -133,7 +130,7 @@ def test_a_result_that_cannot_be_read_is_put_aside(tried: Attempt, tmp_path: Pat
     tried.works("reduce", "processors_by_time", "--store", store)
 
 
-@tries("store/export/iceberg.py", "a table cannot be registered")
+@tries("export-table-failed")
 def test_a_result_that_cannot_be_registered_is_put_aside(
     tried: Attempt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -150,7 +147,7 @@ def test_a_result_that_cannot_be_registered_is_put_aside(
     tried.works(*words, "--store", store)
 
 
-@tries("store/runs/runs.py", "a run cannot be read")
+@tries("run-damaged")
 def test_a_run_that_cannot_be_read_is_removed(tried: Attempt, tmp_path: Path, mon: Path):
     store = tmp_path / "perf"
     tried.works("ingest", mon, "--run-id", "R", "--store", store)
@@ -160,7 +157,7 @@ def test_a_run_that_cannot_be_read_is_removed(tried: Attempt, tmp_path: Path, mo
     tried.works("store", "prune", "--raw", "1d", "--store", store)
 
 
-@tries("store/runs/classes.py", "the classes of the store cannot be read")
+@tries("classes-damaged")
 def test_classes_that_cannot_be_read_are_written_again(tried: Attempt, tmp_path: Path, mon: Path):
     store = tmp_path / "perf"
     tried.works("ingest", mon, "--store", store)
@@ -171,7 +168,7 @@ def test_classes_that_cannot_be_read_are_written_again(tried: Attempt, tmp_path:
     tried.works("query", "FROM meta.user_class", "--store", store)
 
 
-@tries("store/dumps/manifest.py", "a file of the manifest cannot be read")
+@tries("manifest-damaged")
 def test_a_damaged_manifest_is_made_again(tried: Attempt, tmp_path: Path, mon: Path):
     store = tmp_path / "perf"
     tried.works("ingest", mon, "--store", store)
@@ -183,7 +180,7 @@ def test_a_damaged_manifest_is_made_again(tried: Attempt, tmp_path: Path, mon: P
     assert landed(store) == 3
 
 
-@tries("store/dumps/manifest.py", "what is written about a dump cannot be read")
+@tries("dump-metadata-lost")
 def test_a_dump_that_says_nothing_is_moved_away_and_landed_again(
     tried: Attempt, tmp_path: Path, mon: Path
 ):
@@ -201,7 +198,7 @@ def test_a_dump_that_says_nothing_is_moved_away_and_landed_again(
     assert landed(store) == 3
 
 
-@tries("store/dumps/manifest.py", "what is written about a landed dump cannot be read")
+@tries("dump-metadata-damaged")
 def test_what_a_dump_says_is_written_again(tried: Attempt, tmp_path: Path):
     store = tmp_path / "perf"
     put(tried, store, 0, 1, 40)
@@ -213,7 +210,7 @@ def test_what_a_dump_says_is_written_again(tried: Attempt, tmp_path: Path):
     assert about.read_text(encoding="utf-8") == was
 
 
-@tries("store/dumps/manifest.py", "the manifest of the store changes all the time")
+@tries("manifest-busy")
 def test_a_manifest_that_changes_while_it_is_read_is_read_again(
     tried: Attempt, tmp_path: Path, mon: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -229,7 +226,7 @@ def _merged_meanwhile(_: Manifest, name: str) -> tuple[LandedDump, ...]:
     raise FileNotFoundError(name)
 
 
-@tries("store/dumps/store.py", "{} is no store")
+@tries("store-missing")
 def test_where_no_store_is_a_dump_is_landed_first(tried: Attempt, tmp_path: Path, mon: Path):
     store = tmp_path / "perf"
     said = tried.fails("store", "info", "--store", store)
@@ -238,7 +235,7 @@ def test_where_no_store_is_a_dump_is_landed_first(tried: Attempt, tmp_path: Path
     assert landed(store) == 3
 
 
-@tries("store/dumps/store.py", "{} is neither a store nor empty")
+@tries("store-folder-not-empty")
 def test_beside_a_folder_of_other_files_a_new_one_does(tried: Attempt, tmp_path: Path, mon: Path):
     said = tried.fails("ingest", mon, "--store", tmp_path)
     assert "name a new folder with --store" in said
@@ -249,7 +246,7 @@ def test_beside_a_folder_of_other_files_a_new_one_does(tried: Attempt, tmp_path:
 EXPORT = ("store", "export", "--store")
 
 
-@tries("store/export/iceberg.py", "exports to Iceberg need the package pyiceberg")
+@tries("iceberg-package-missing")
 def test_without_its_package_an_export_asks_for_it(
     tried: Attempt, tmp_path: Path, mon: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -262,7 +259,7 @@ def test_without_its_package_an_export_asks_for_it(
     tried.works(*EXPORT, store, "--iceberg", folder)
 
 
-@tries("store/export/iceberg.py", "{} is neither an export nor empty")
+@tries("export-folder-not-empty")
 def test_beside_a_folder_of_other_files_an_export_gets_a_new_one(
     tried: Attempt, tmp_path: Path, mon: Path
 ):
@@ -272,7 +269,7 @@ def test_beside_a_folder_of_other_files_an_export_gets_a_new_one(
     tried.works(*EXPORT, store, "--iceberg", tmp_path / "new")
 
 
-@tries("store/export/iceberg.py", "{} is the export of another store")
+@tries("export-of-another-store")
 def test_another_store_is_exported_to_another_folder(tried: Attempt, tmp_path: Path, mon: Path):
     first, second = tmp_path / "first", tmp_path / "second"
     for store in (first, second):
@@ -283,7 +280,7 @@ def test_another_store_is_exported_to_another_folder(tried: Attempt, tmp_path: P
     tried.works(*EXPORT, second, "--iceberg", tmp_path / "new")
 
 
-@tries("store/export/iceberg.py", "another export changed the same table meanwhile")
+@tries("export-conflict")
 def test_two_exports_at_a_time_are_done_one_after_the_other(
     tried: Attempt, tmp_path: Path, mon: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -304,7 +301,7 @@ def test_two_exports_at_a_time_are_done_one_after_the_other(
     tried.works(*EXPORT, store, "--iceberg", folder)
 
 
-@tries("store/dumps/store.py", "{} is a store of another version")
+@tries("store-version-unsupported")
 def test_a_store_of_another_version_is_landed_anew(tried: Attempt, tmp_path: Path, mon: Path):
     store = tmp_path / "old"
     tried.works("ingest", mon, "--store", store)
@@ -315,7 +312,7 @@ def test_a_store_of_another_version_is_landed_anew(tried: Attempt, tmp_path: Pat
     assert landed(tmp_path / "new") == 3
 
 
-@tries("store/dumps/store.py", "what says that this is a store cannot be read")
+@tries("store-marker-damaged")
 def test_a_damaged_marker_is_restored(tried: Attempt, tmp_path: Path, mon: Path):
     store = tmp_path / "perf"
     tried.works("ingest", mon, "--store", store)
@@ -342,7 +339,7 @@ def somebody_else(store: Path) -> Iterator[None]:
         (store / "store.json").chmod(0o644)
 
 
-@tries("store/dumps/store.py", "{} may not be read")
+@tries("store-access-denied")
 def test_a_store_that_may_not_be_read_is_read_by_its_owner_or_with_the_rights(
     tried: Attempt, tmp_path: Path, mon: Path
 ):
@@ -366,7 +363,7 @@ def test_who_may_read_a_store_is_said_by_the_umask(tried: Attempt, tmp_path: Pat
     assert (tmp_path / "perf" / "staging").stat().st_mode & 0o777 == 0o700
 
 
-@tries("store/dumps/cleanup.py", "what a killed process had begun to remove cannot be read")
+@tries("removal-intent-damaged")
 def test_a_damaged_intent_is_moved_away(tried: Attempt, tmp_path: Path, mon: Path):
     store, second = tmp_path / "perf", tmp_path / "second.mon"
     second.write_bytes(dump_of(1))
@@ -379,7 +376,7 @@ def test_a_damaged_intent_is_moved_away(tried: Attempt, tmp_path: Path, mon: Pat
     assert landed(store) == 6
 
 
-@tries("store/dumps/store.py", "what a killed process had begun to land cannot be finished")
+@tries("landing-intent-damaged")
 def test_an_intent_of_another_folder_is_moved_away(tried: Attempt, tmp_path: Path, mon: Path):
     store, second = tmp_path / "perf", tmp_path / "second.mon"
     second.write_bytes(dump_of(1))
@@ -392,7 +389,7 @@ def test_an_intent_of_another_folder_is_moved_away(tried: Attempt, tmp_path: Pat
     assert landed(store) == 6
 
 
-@tries("store/files/local.py", "a folder of the store is a link, or leads out of it")
+@tries("store-folder-is-link")
 def test_a_linked_folder_is_replaced_by_a_folder(tried: Attempt, tmp_path: Path, mon: Path):
     store, second = tmp_path / "perf", tmp_path / "second.mon"
     second.write_bytes(dump_of(1))
@@ -406,7 +403,7 @@ def test_a_linked_folder_is_replaced_by_a_folder(tried: Attempt, tmp_path: Path,
     assert landed(store) == 6
 
 
-@tries("store/results/query_writer.py", "the memory limit is too small for a reduction")
+@tries("memory-limit-too-small")
 def test_a_memory_limit_is_raised(tried: Attempt, tmp_path: Path, mon: Path):
     store = tmp_path / "perf"
     tried.works("ingest", mon, "--store", store)
@@ -422,8 +419,13 @@ def test_a_memory_limit_is_raised(tried: Attempt, tmp_path: Path, mon: Path):
     tried.returns(lambda: written("1GB"))
 
 
-@tries("store/files/disk.py", "{}")
-@pytest.mark.parametrize("refused", disk._KNOWN, ids=errno.errorcode.__getitem__)
+@pytest.mark.parametrize(
+    "refused",
+    [
+        pytest.param(number, marks=tries(refusal.code), id=errno.errorcode[number])
+        for number, refusal in disk._KNOWN.items()
+    ],
+)
 def test_what_a_disk_refuses_lands_when_it_no_longer_does(
     refused: int, tried: Attempt, tmp_path: Path, mon: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -438,7 +440,7 @@ def test_what_a_disk_refuses_lands_when_it_no_longer_does(
 
     monkeypatch.setattr(Staging, "close", refuse)
     said = tried.fails("ingest", second, "--store", store)
-    assert disk._KNOWN[refused][1].replace("\n", " ") in said
+    assert disk._KNOWN[refused].remedy.replace("\n", " ") in said
     assert landed(store) == 3
     monkeypatch.setattr(Staging, "close", close)
     tried.works("ingest", second, "--store", store)
@@ -456,21 +458,16 @@ LONG = f'run_id = "{"long" * 99}"\n'
         pytest.param(
             LATE,
             LATE.replace("T11:00", "T10:02"),
-            marks=tries("store/runs/runs.py", "{} has a steady state that is no part of its run"),
+            marks=tries("steady-state-outside-run"),
             id="times corrected",
         ),
         pytest.param(
             LATE,
             'run_id = "ours"\n',
-            marks=tries("store/runs/runs.py", "{} has a steady state that is no part of its run"),
+            marks=tries("steady-state-outside-run"),
             id="times left out",
         ),
-        pytest.param(
-            LONG,
-            'run_id = "ours"\n',
-            marks=tries("store/runs/runs.py", "a run has a name that no file can have"),
-            id="another name",
-        ),
+        pytest.param(LONG, 'run_id = "ours"\n', marks=tries("run-name-invalid"), id="another name"),
     ],
 )
 def test_a_run_file_that_is_mended_makes_a_run_of_a_dump_that_has_landed(
@@ -484,9 +481,7 @@ def test_a_run_file_that_is_mended_makes_a_run_of_a_dump_that_has_landed(
     assert [run.name for run in (store / "runs").iterdir()] == ["ours.json"]
 
 
-@tries(
-    "store/files/plain_paths.py", "there is no place for a link to a path with unusual characters"
-)
+@tries("cache-folder-missing")
 def test_a_cache_with_a_plain_path_has_room_for_links(
     tried: Attempt, mon: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

@@ -8,11 +8,10 @@ from tests.dumps import dump, fields, interval
 from tests.remedies.conftest import dump_of
 from tests.remedies.trying import Attempt, tries
 
-NAME = "the name of the output says another format than it would have"
 SYSTEM = "VMTEST"
 
 
-@tries("cli/targets.py", "{}")
+@tries("output-protected")
 def test_an_output_that_is_an_input_gets_another_name(tried: Attempt, tmp_path: Path):
     file = tmp_path / "a.mon"
     file.write_bytes(dump_of())
@@ -20,7 +19,7 @@ def test_an_output_that_is_an_input_gets_another_name(tried: Attempt, tmp_path: 
     tried.works("slice", file, "-o", tmp_path / "b.mon")
 
 
-@tries("cli/targets.py", NAME, "name it {}")
+@tries("output-format-mismatch")
 def test_a_name_that_says_another_format_is_replaced_by_one_of_those(
     tried: Attempt, tmp_path: Path
 ):
@@ -31,14 +30,14 @@ def test_a_name_that_says_another_format_is_replaced_by_one_of_those(
         tried.works("schema", "list", "-o", tmp_path / name)
 
 
-@tries("cli/targets.py", NAME, "add --html, which writes a page or a folder of them; or {}")
+@tries("output-format-mismatch", "add --html")
 def test_a_page_is_written_with_html(tried: Attempt, landed: Path, tmp_path: Path):
     words = ("validate", "--store", landed, "--rule", "useact.keys", "-o", tmp_path / "x.html")
     tried.fails(*words)
     tried.works(*words, "--html")
 
 
-@tries("cli/spans.py", "the zone of the system is not known")
+@tries("system-zone-unknown")
 def test_a_zone_is_named(tried: Attempt, tmp_path: Path):
     file, store = tmp_path / "a.mon", tmp_path / "store"
     samples = (interval(at, fields("sytprp", at, pfxutime=at << 26)) for at in (0, 60))
@@ -49,14 +48,14 @@ def test_a_zone_is_named(tried: Attempt, tmp_path: Path):
     tried.works(*words, "Europe/Vienna")
 
 
-@tries("cli/spans.py", "what is computed are whole days of UTC")
+@tries("day-required")
 def test_reduce_gets_a_day(tried: Attempt, landed: Path):
     words = ("reduce", "users_by_time", "--store", landed, "--since")
     said = tried.fails(*words, "2001-12-18T10:00")
     tried.works(*words, said.rpartition("name a day, as ")[2].strip())
 
 
-@tries("cli/store/runs_command.py", "a run has no interval in its span")
+@tries("run-without-intervals")
 def test_a_run_gets_a_span_of_what_was_landed(tried: Attempt, tmp_path: Path):
     file, store = tmp_path / "a.mon", tmp_path / "store"
     file.write_bytes(dump_of())

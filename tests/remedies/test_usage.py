@@ -13,9 +13,9 @@ import pytest
 from cpmon.cli.main import Status
 from tests.cli.answer import Cpmon
 from tests.remedies.conftest import dump_of
-from tests.remedies.sites import ROOT, text_of
 
 Case = tuple[str, str, str]
+ROOT = Path(__file__).resolve().parents[2]
 
 STORE = "--store TINY"
 DEFINE = "runs --define x --system VMTEST --since 2001-12-18T10:00 --until 2001-12-18T10:05"
@@ -265,6 +265,16 @@ def test_what_is_written_as_the_message_says_is_taken(
     assert re.search(".*".join(map(re.escape, said.split("{}"))), refused.err), refused.err
     done = cpmon(*[words.get(word, word) for word in right.split()])
     assert done.status in (Status.DONE, Status.WARNINGS), done.err
+
+
+def text_of(said: ast.expr) -> str:
+    """A text as it is written in a source, with {} for what is filled in."""
+    match said:
+        case ast.Constant(value=str(text)):
+            return text
+        case ast.JoinedStr(values=parts):
+            return "".join(text_of(part) for part in parts)
+    return "{}"
 
 
 RAISE = ("UsageError", "MissingParameter", "fail")

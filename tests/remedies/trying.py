@@ -4,43 +4,22 @@ from __future__ import annotations
 
 import re
 import shlex
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import pytest
 
 from cpmon.cli.main import Status
 from cpmon.core.errors import CpmonError
 from tests.cli.answer import Answer, Cpmon
-from tests.remedies.sites import ROOT, Remedy, sites
 
 Found = TypeVar("Found")
 
 
-def tries(file: str, problem: str, text: str | None = None) -> pytest.MarkDecorator:
-    """A test, or one of its cases, tries a remedy; `text` where its place can say several."""
-    return pytest.mark.tries(file, problem, text)
-
-
-def meant(mark: pytest.Mark) -> Remedy:
-    """The remedy that a mark names.
-
-    Raises:
-        LookupError: the product has none like that, or several.
-    """
-    file, problem, text = mark.args
-    found = {
-        remedy
-        for site in sites()
-        for remedy in site.remedies
-        if (remedy.file, remedy.problem) == (file, problem) and text in (None, remedy.text)
-    }
-    if len(found) != 1:
-        raise LookupError(f"{len(found)} remedies are like {mark.args}")
-    return found.pop()
+def tries(code: str, remedy: str = "") -> pytest.MarkDecorator:
+    """A test, or one of its cases, tries the remedy of a code; of several, one with this text."""
+    return pytest.mark.tries(code, remedy)
 
 
 @dataclass
@@ -48,13 +27,17 @@ class Attempt:
     """One test's commands.
 
     Attributes:
-        open: remedies that were told, and nothing has worked since.
+        open: errors with remedies that were made, and nothing has worked since.
         done: those of them that were followed by a command that works.
     """
 
     cpmon: Cpmon
-    open: set[Remedy] = field(default_factory=set)
-    done: set[Remedy] = field(default_factory=set)
+    open: list[CpmonError] = field(default_factory=list)
+    done: list[CpmonError] = field(default_factory=list)
+
+    def has_tried(self, code: str, remedy: str) -> bool:
+        """Whether an error of a code had this in its remedy, and something has worked since."""
+        return any(e.code == code and remedy in (e.remedy or "") for e in self.done)
 
     def fails(self, *words: object, stdin: bytes = b"") -> str:
         """What a command says that does not work."""
@@ -97,25 +80,5 @@ class Attempt:
 
     def worked(self) -> None:
         """What was told since the last time has been done, and was right."""
-        self.done |= self.open
+        self.done += self.open
         self.open.clear()
-
-    def tell(self, error: CpmonError) -> None:
-        """A message was made; the places of the product that it came from are on the stack."""
-        frame: Any = sys._getframe(2)
-        while frame is not None:
-            file = Path(frame.f_code.co_filename).resolve()
-            if file.is_relative_to(ROOT):
-                self._tell(str(file.relative_to(ROOT)), frame.f_lineno, error.remedy or "")
-            frame = frame.f_back
-
-    def _tell(self, file: str, line: int, said: str) -> None:
-        for site in sites():
-            if site.file == file and line in site.lines:
-                self.open |= {one for one in site.remedies if _says(one.text, said)}
-
-
-def _says(written: str, said: str) -> bool:
-    """Whether a text is one that the source can make."""
-    parts = map(re.escape, written.split("{}"))
-    return bool(said) and re.fullmatch(".*".join(parts), said, re.S) is not None
