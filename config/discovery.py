@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -99,7 +99,7 @@ def _own_definitions(settings: Settings, store: Path | None) -> Path | None:
     """The folder with the definitions of the site: beside the settings, or in the store."""
     above = [*([settings.file.parent] if settings.file else []), store or settings.store]
     folders = (path / FOLDER for path in above if path and not scheme_of(str(path)))
-    return next((folder for folder in folders if folder.is_dir()), None)
+    return next((folder for folder in folders if _exists(folder, Path.is_dir)), None)
 
 
 def _trusted() -> Sequence[Path]:
@@ -138,8 +138,12 @@ def parse_settings(file: Path | None) -> Settings:
 
 
 def _is_file(path: Path) -> bool:
+    return _exists(path, Path.is_file)
+
+
+def _exists(path: Path, check: Callable[[Path], bool]) -> bool:
     """Whether settings are there; where this user may not look there are none for it."""
     try:
-        return path.is_file()
+        return check(path)
     except PermissionError:
         return False

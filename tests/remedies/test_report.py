@@ -19,15 +19,17 @@ pytestmark = pytest.mark.slow
     [
         pytest.param("events --by 15m", "events", marks=tries("report-by-unsupported")),
         pytest.param(
-            "user_resource_util --by 15m",
-            "user_resource_util --by 15m --user LXDB0001",
-            marks=tries("report-object-required"),
+            "processors_by_time --top 1",
+            "processors_by_time --top 1 --sort total_util",
+            marks=tries("report-order-missing"),
         ),
-        pytest.param("spin_locks --by 15m", "spin_locks", marks=tries("report-by-unsupported")),
         pytest.param(
-            "processors_by_time --top 3",
-            "processors_by_time",
-            marks=tries("report-top-unsupported"),
+            "user_resource_util --top-of line",
+            "user_resource_util --top-of line --top 2 --by 15m",
+            marks=tries("report-top-of-unsupported"),
+        ),
+        pytest.param(
+            "paging_by_time --top 3", "paging_by_time", marks=tries("report-top-unsupported")
         ),
         pytest.param(
             "user_resource_util --user LXDB0001 --top 3",

@@ -28,11 +28,6 @@ CASES: list[Case] = [
         "report events -o OUT --store LAB",
     ),
     (
-        "--columns chooses what --plot FILE draws",
-        "report processors_by_time --columns total_util --store LAB",
-        "report processors_by_time --columns total_util --plot OUT.svg --store LAB",
-    ),
-    (
         "--plot draws one report: name it alone",
         "report processors_by_time paging_by_time --plot OUT.svg --store LAB",
         "report processors_by_time --plot OUT.svg --store LAB",
@@ -138,14 +133,9 @@ CASES: list[Case] = [
         f"{DEFINE} --attribute users=VALUE --store COPY",
     ),
     (
-        "give SQL, the name of a shipped query, or --file FILE",
+        "give SQL, the name of a query, or --file FILE",
         f"query {STORE}",
         f"query --file SQL {STORE}",
-    ),
-    (
-        "--param belongs to a shipped query",
-        f"query --param top=3 --file SQL {STORE}",
-        f"query --param top=3 busiest_users {STORE}",
     ),
     (
         "{} is no offset; write it like 8192 or 0x2000",
@@ -178,12 +168,12 @@ CASES: list[Case] = [
         "slice DUMP --since 2001-12-18T10:00 -o OUT",
     ),
     (
-        "{} is no length of time; write it like 15m, 1h, 1d, 1w or month",
+        "{} is no length of time; write it like 15m, 1h, 1d, 1w or 1mo",
         "report processors_by_time --by quarter --store LAB",
         "report processors_by_time --by 15m --store LAB",
     ),
     (
-        "{} is no device number; write it like 0A1F",
+        "{} is no device number or range of them; write it like 0A1F or 0A00-0AFF",
         "report dasd_by_activity --device disk --store LAB",
         "report dasd_by_activity --device 0B02 --store LAB",
     ),
