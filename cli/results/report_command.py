@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ...core.errors import CpmonError
 from ...core.text import megabytes
 from .. import completion
 from ..options import (
@@ -57,7 +58,12 @@ def _begin(context: click.Context, option: click.Parameter, value: str | None) -
     beside = settings().file or Path("cpmon.toml")
     file = beside.parent / "reports" / f"{new.lower()}.toml"
     if file.exists():
-        raise click.UsageError(f"{file} exists already: edit it, or choose another name")
+        raise CpmonError(
+            "there is a file for a report of that name",
+            code="report-file-exists",
+            place=str(file),
+            remedy="edit it, or choose another name",
+        )
     write_file(file, draft(new, find_report(like)).encode())
     say(f"{file}: edit it, then cpmon report {new}", err=True)
     if not beside.exists():

@@ -203,7 +203,7 @@ def test_a_report_begins_as_a_copy(site: Path, cpmon: Cpmon):
     copied = cpmon("report", "mine", "--format", "csv")
     assert copied.out == cpmon("report", "processors_by_time", "--format", "csv").out
     again = cpmon("report", "--new", "MINE", "--like", "processors_by_time")
-    assert again.status is Status.USAGE and "exists already" in again.err
+    assert again.status is Status.USAGE and "there is a file for a report" in again.err
     assert cpmon("report", "--new", "MINE").status is Status.USAGE
 
 

@@ -45,8 +45,11 @@ def test_definitions_are_corrected(tried: Attempt, reports: Path, landed: Path):
     use(Definitions())
 
 
+@tries("report-file-exists")
 @tries("report-name-taken")
 def test_a_new_report_has_another_name(tried: Attempt, reports: Path):
     tried.fails("report", "--new", "EVENTS", "--like", "paging_by_time")
     tried.works("report", "--new", "EVENTS2", "--like", "paging_by_time")
+    tried.fails("report", "--new", "EVENTS2", "--like", "paging_by_time")
+    tried.works("report", "--new", "EVENTS3", "--like", "paging_by_time")
     use(Definitions())

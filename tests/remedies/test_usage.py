@@ -21,6 +21,16 @@ STORE = "--store TINY"
 DEFINE = "runs --define x --system VMTEST --since 2001-12-18T10:00 --until 2001-12-18T10:05"
 CASES: list[Case] = [
     ("There is no command {}{}", "reprot --list", "report --list"),
+    (
+        "--new NAME needs --like REPORT, and --like a --new",
+        f"report --new MINE {STORE}",
+        "report --new MINE --like events",
+    ),
+    (
+        "--new {}: a name has letters, digits, _ and -",
+        "report --new ../MINE --like events",
+        "report --new MINE --like events",
+    ),
     ("which report? One of {}", "report --store LAB", "report events --store LAB"),
     (
         "--html takes --run, --system, --since, --until and --tz: a page has all reports",
