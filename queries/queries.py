@@ -1,8 +1,8 @@
-"""The registry of ready-made questions: one SQL file each, documented, with parameters.
+"""The registry of shipped queries: one documented SQL file each, with parameters.
 
-A file opens with comments: the title, then what the answer means, then its parameters as
+A file begins with comments: the title, the meaning of the result, and its parameters as
 `-- param: top = 10 -- how many users`, which the SQL names `$top`. Defaults are numbers, or texts
-in single quotes, and give a parameter its type.
+in single quotes, and determine the type of a parameter.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _PARAM = re.compile(r"param:\s*(\w+)\s*=\s*('(?:[^']*)'|-?[\d.]+)\s*--\s*(.+)")
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """A parameter: `default` also says its type."""
+    """A parameter; `default` determines its type."""
 
     name: str
     default: Value
     doc: str
 
     def read(self, text: str) -> Value:
-        """A value that a user typed.
+        """Convert a value that a user typed.
 
         Raises:
             CpmonError: it is not of the parameter's type.
@@ -50,7 +50,7 @@ class Param:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A named question. `sql` runs on a catalogue with `bind()` as its parameters."""
+    """A named query. `sql` runs on a catalogue with `bind()` as its parameters."""
 
     name: str
     title: str
@@ -59,7 +59,7 @@ class Query:
     sql: str
 
     def bind(self, given: Mapping[str, str | Value] | None = None) -> dict[str, Value]:
-        """A value for every parameter: those given, defaults for the rest.
+        """Values of all parameters: the given ones, else defaults.
 
         Raises:
             CpmonError: a parameter is unknown, or its value of another type.
@@ -99,10 +99,10 @@ def query(name: str) -> Query:
 
 
 def parse(file: Traversable) -> Query:
-    """A query from its file.
+    """Parse the file of a query.
 
     Raises:
-        CpmonError: it has no title and description, or a parameter line cannot be read.
+        CpmonError: it has no title and description, or a parameter line is wrong.
     """
     text = file.read_text(encoding="utf-8").strip()
     comments = itertools.takewhile(lambda line: line.startswith("--"), text.splitlines())
