@@ -5,6 +5,8 @@ The reader imports nothing of cpmon. It reads the same store after each step of 
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 import shutil
 import sys
@@ -23,7 +25,7 @@ from cpmon.store import Store, connect
 from cpmon.store.dumps.compaction import compact, months
 from cpmon.store.results.kept_files import is_one_of
 from cpmon.store.results.lineage import lineages
-from cpmon.store.results.reduced import LEVELS, kept
+from cpmon.store.results.reduced import LEVELS, kept, whole_file
 from cpmon.store.results.retention import Retention, plan, prune
 from tests.batch.fleet import hourly
 from tests.shifts import daily
@@ -32,6 +34,7 @@ from tests.store.test_months import interrupted
 from tests.store.test_other_readers import monitor, ordered, select
 
 READER = Path(foreign_reader.__file__)
+PAGE = READER.parents[2] / "docs" / "store-format.md"
 SYSTEM = "A B/#%1"
 """A name that is percent-encoded in paths."""
 SETTINGS = Settings(shifts=daily("evening", "00:00", "00:20"))
@@ -157,3 +160,25 @@ def test_it_reads_the_results_that_cpmon_reads(stores: dict[str, Store], step: s
                     " ORDER BY ALL"
                 ).fetchall()
                 assert ordered(rows.to_arrow(), columns) == expected, (name, level)
+
+
+def test_what_it_needs_is_on_the_page():
+    page = PAGE.read_text(encoding="utf-8")
+    words = set(re.findall(r'"([a-z_]{4,})"', READER.read_text(encoding="utf-8")))
+    assert {"folder", "begins", "first_nominal"} < words
+    assert {word for word in words if word not in page} <= {"rank", "diagonal_relaxed"}
+
+
+def test_the_version_of_a_result_that_is_not_by_time_follows_from_the_page(
+    stores: dict[str, Store], tmp_path: Path
+):
+    store = Store(Path(shutil.copytree(stores["merged again"].root, tmp_path / "store")))
+    for run in ("b", "a"):
+        store.files.replace(f"runs/{run}.json", f"run {run}".encode())
+    (lineage,) = [lineage for lineage in lineages(reductions()) if lineage.name == "run_summary"]
+    definitions = json.loads((store.root / "reduced" / "definitions.json").read_text("utf-8"))
+    keys = ("system", "dump", "release", "given_release", "layouts", "cpmon")
+    dumps = [dump.get(key, "") for dump in foreign_reader.dumps(store.root) for key in keys]
+    parts = [definitions["run_summary"], *dumps, "run a", "run b"]
+    digest = hashlib.blake2b("\0".join(parts).encode(), digest_size=8).hexdigest()
+    assert whole_file(store, lineage, store.dumps()) == f"reduced/run_summary-{digest}.parquet"
