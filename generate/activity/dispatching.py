@@ -114,12 +114,12 @@ def dispatch_times(sample: Sample) -> tuple[I64, I64, I64]:
     room = {k: float(n * span) * (1 - 2 * _MANAGEMENT) for k, n in lpars.shared.items()}
     if not lpars.dedicated[lpars.own]:
         room[lpars.types[lpars.own]] -= float(own.sum()) * (1 + _OVERHEAD)
-    demanded = [_wanted_us(lpars, place, span, rng) for place in range(len(lpars.counts))]
+    demanded = [_demanded_us(lpars, place, span, rng) for place in range(len(lpars.counts))]
     rows = list(zip(demanded, lpars.dedicated, lpars.types, strict=True))
     granted = {}
     for kind, most in room.items():
-        wanted = sum(float(us.sum()) for us, alone, of in rows if of == kind and not alone)
-        granted[kind] = min(1.0, max(most, 0.0) / max(wanted * (1 + _OVERHEAD), 1.0))
+        total = sum(float(us.sum()) for us, alone, of in rows if of == kind and not alone)
+        granted[kind] = min(1.0, max(most, 0.0) / max(total * (1 + _OVERHEAD), 1.0))
     effective = [us if alone else us * granted[kind] for us, alone, kind in rows]
     effective[lpars.own] = own
     net = floor_int(np.concatenate(effective))
@@ -152,7 +152,7 @@ def _own_us(sample: Sample, span: int) -> F64:
     return (1.0 - idle) * span
 
 
-def _wanted_us(lpars: Partitions, place: int, span: int, rng: np.random.Generator) -> F64:
+def _demanded_us(lpars: Partitions, place: int, span: int, rng: np.random.Generator) -> F64:
     """(logical processors,) time that another partition demands; a dedicated one has all."""
     count = lpars.counts[place]
     if place == lpars.own:

@@ -112,8 +112,7 @@ WITHDRAWN = (
     r"(?:written|generated|produced|created|collected|reported|available|supported|used|valid)\b"
     r"(?! (?:when|if|unless|while|until|by|on|to|for(?! z/VM)))"
 )
-"""What the page of a record says that is withdrawn: a sentence about the record, whatever else may
-be said of a field in it."""
+"""The sentence that a record is withdrawn; sentences about its fields do not match."""
 
 PROLOG = re.compile(r"\bMR([A-Z][A-Z0-9]*)\s+Prolog\b")
 SECTION = re.compile(
