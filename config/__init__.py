@@ -1,4 +1,4 @@
-"""Settings and other TOML files of a site: read strictly, every mistake named with its place."""
+"""Strict reading of settings and other TOML files; each mistake is reported with its place."""
 
 from .discovery import exposure, ignored_files, read_settings
 from .document import Document, Table

@@ -1,8 +1,8 @@
-"""Which file of settings counts, and what the environment says over it.
+"""Finds the settings file, and applies variables of the environment.
 
-The first file that is there counts, whole: the one that is named (`--config`, CPMON_CONFIG), else
-`cpmon.toml` in the working directory, the store's own, and that of the user. Variables of the
-environment win over it.
+The first existing file is used as a whole: the named one (`--config`, CPMON_CONFIG), `cpmon.toml`
+in the working directory, that of the store, that of the user. Variables of the environment override
+it.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from .settings import FILE, VARIABLE, VARIABLES, Settings, SiteSettings, flat, s
 from .values import scheme_of
 
 MARKER = "store.json"
-"""What makes a folder a store."""
+"""File that marks a folder as a store."""
 
 
 def exposure(store: Path, *files: Path) -> str:
-    """Why others than this user and root can write to a store or files of it; empty if not."""
+    """Reason why others than this user and root can write to a store or its files; else empty."""
     for path in (store, *files):
         try:
             status = path.stat()
@@ -39,7 +39,7 @@ def exposure(store: Path, *files: Path) -> str:
 
 
 def distrust(file: Path, trusted: Sequence[Path], *, named: bool) -> str:
-    """Why no command is taken from a file of settings, or no definition; empty if it is.
+    """Reason why commands or definitions in a file are not trusted; empty if they are.
 
     Args:
         trusted: stores that the user's own file names. named: the user named this file.
@@ -53,7 +53,7 @@ def distrust(file: Path, trusted: Sequence[Path], *, named: bool) -> str:
 
 
 def settings_files(store: Path | None) -> list[Path]:
-    """Where settings are looked for without being named; the first that is there counts."""
+    """Default settings files; the first existing one is used."""
     return [Path(FILE), *([store / FILE] if store else []), _users_file()]
 
 
@@ -63,13 +63,13 @@ def _users_file() -> Path:
 
 
 def find_file(store: Path | None, file: Path | None = None) -> Path | None:
-    """The file of the settings: one that is named, or the first of `settings_files` there is."""
+    """The settings file: the named one, or the first existing one of `settings_files`."""
     named = file or (Path(os.environ[VARIABLE]) if os.environ.get(VARIABLE) else None)
     return named or next(filter(_is_file, settings_files(store)), None)
 
 
 def ignored_files(store: Path | None, counted: Path | None) -> list[Path]:
-    """Files of settings that exist and are not read, since another one counts."""
+    """Existing settings files that are not read, since another one precedes them."""
     return [file for file in settings_files(store) if file.is_file() and file != counted]
 
 
@@ -77,12 +77,12 @@ def read_settings(store: Path | None = None, file: Path | None = None) -> Settin
     """The settings for a store.
 
     Args:
-        store: the store if it is known already; its own file is one of `settings_files`.
-        file: the file, if it is named.
+        store: the store, if known; its own file is one of `settings_files`.
+        file: the named file, if any.
 
     Raises:
-        CpmonError: a file that was named is not there, or something is wrong in it or in a
-            variable: file, key and line, what was found and what is allowed.
+        CpmonError: the named file does not exist, or it or a variable has a mistake; the error has
+            file, key, line, found and allowed values.
     """
     settings, named = _read_settings(store, file), file is not None or VARIABLE in os.environ
     own = _own_definitions(settings, store)
@@ -112,14 +112,14 @@ def _read_settings(store: Path | None, file: Path | None) -> Settings:
     settings = parse_settings(find_file(store, file))
     if store is None and settings.store and settings.file not in (None, file, Path(FILE)):
         own = parse_settings(find_file(settings.store, file))
-        if own.file != settings.file and own.store is None:  # the user's file names the store only
+        if own.file != settings.file and own.store is None:  # the user's file only names the store
             origins = {**own.origins, "store": settings.origins["store"]}
             return replace(own, store=settings.store, origins=origins)
     return settings
 
 
 def parse_settings(file: Path | None) -> Settings:
-    """The settings of a file, or of none, with what the environment says over it.
+    """The settings of a file, or defaults, with variables of the environment applied.
 
     Raises:
         CpmonError: as `read_settings`.
@@ -131,7 +131,7 @@ def parse_settings(file: Path | None) -> Settings:
         origins = {key: document.place(key) for key in flat(document.values) if key}
     texts = {key: os.environ.get(variable) for key, variable in VARIABLES.items()}
     values = {key: text for key, text in texts.items() if text}
-    # Paths of variables begin at the working directory.
+    # Paths in variables are relative to the working directory.
     own = read_values(SiteSettings, values, VARIABLES.__getitem__, strict=False)
     site = msgspec.structs.replace(site, **{key: getattr(own, key) for key in values})
     return settings_from(site, document, origins | {key: VARIABLES[key] for key in values})

@@ -1,7 +1,7 @@
-"""TOML documents, converted to typed tables: one reader for every file that a site writes.
+"""Converts TOML documents to typed tables: one reader for all files that a site writes.
 
 msgspec converts and checks; it was chosen for its start-up time (20 ms; pydantic takes ten times
-as long). Its messages name no line, and no key of a table with free names: `mistakes` adds both.
+as long). Its messages lack lines, and keys of tables with free names; `mistakes` adds both.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def read_values(
     kind: type[T], values: Any, place: Place, folder: Path = Path(), *, strict: bool = True
 ) -> T:
-    """Values of TOML as a table of that kind.
+    """Convert values of TOML to a table of a kind.
 
     Args:
-        place: where a key of the values stands.
-        folder: where relative paths in them begin.
-        strict: a text is no number.
+        place: maps a key of the values to its place.
+        folder: base of relative paths.
+        strict: do not convert text to numbers.
 
     Raises:
         CpmonError: a key is unknown or missing, or has a wrong value.
@@ -50,8 +50,8 @@ class Document:
 
     Attributes:
         file: its name in messages.
-        values: the content as TOML has it.
-        what: what it holds, for messages: "the settings".
+        values: the parsed content.
+        what: description of the content for messages: "the settings".
     """
 
     def __init__(self, text: str, file: str, what: str) -> None:
@@ -81,18 +81,18 @@ class Document:
         return cls(text, str(path), what)
 
     def place(self, key: str) -> str:
-        """Where a dotted key stands: file, key, and the line of it or of the table around it."""
+        """Place of a dotted key: file, key, and line of the key or of its table."""
         if not key:
             return self.file
         line = find_line(self._lines, key)
         return f"{self.file}: {key}" + (f", line {line}" if line else "")
 
     def read(self, kind: type[T], folder: Path = Path()) -> T:
-        """The whole document as a table of that kind; Args, Raises: as of `read_values`."""
+        """Convert the whole document; see `read_values`."""
         return read_values(kind, self.values, self.place, folder)
 
     def read_part(self, values: Any, key: str, kind: type[T]) -> T:
-        """A part of the document, which stands at a key; Raises: as `read_values`."""
+        """Convert the part of the document at a key; see `read_values`."""
         return read_values(kind, values, lambda k: self.place(_below(key, k)))
 
     @cached_property

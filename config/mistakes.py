@@ -1,4 +1,4 @@
-"""What is wrong in a document, from the error that msgspec raised: line, expected, found."""
+"""Turns errors of msgspec into errors with line, expected and found."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _QUOTES = ('"""', "'''")
 
 
 def key_lines(text: str) -> dict[str, int]:
-    """Lines, counted from 1, by key as messages name it: `shifts.prime.from`, `inbox[0].folder`.
+    """Key -> line, counted from 1: `shifts.prime.from`, `inbox[0].folder`.
 
-    Keys of inline tables and of lists over several lines are not looked for: the line of what
-    holds them is that of `find_line`.
+    Keys in inline tables and in lists over several lines are missing; `find_line` returns the line
+    of what contains them.
     """
     lines: dict[str, int] = {}
     tables: Counter[str] = Counter()
@@ -52,13 +52,13 @@ def key_lines(text: str) -> dict[str, int]:
 
 
 def dotted(above: str, key: str) -> str:
-    """A key below another one, as TOML and messages write it; quoted where it has to be."""
+    """A dotted key, quoted if necessary."""
     written = key if _BARE.fullmatch(key) else json.dumps(key, ensure_ascii=False)
     return f"{above}.{written}" if above else written
 
 
 def find_line(lines: Mapping[str, int], key: str) -> int | None:
-    """The line of a key, or of the nearest table around it; None where nothing is known of it."""
+    """The line of a key or of the nearest table that contains it; None if unknown."""
     while key:
         if key in lines:
             return lines[key]
@@ -68,7 +68,7 @@ def find_line(lines: Mapping[str, int], key: str) -> int | None:
 
 
 def _names(piece: str, tables: Counter[str]) -> list[str]:
-    """A header or key as messages name it, behind what it is part of; empty where it is no TOML."""
+    """The parts of a header or key, with indexes of tables; empty if it is no TOML."""
     try:
         value: Any = tomllib.loads(piece)
     except tomllib.TOMLDecodeError:
@@ -90,13 +90,13 @@ _MISSING = re.compile(r"Object missing required field `(?P<key>.*)`", re.DOTALL)
 
 Convert = Callable[[type, Any], Any]
 Place = Callable[[str], str]
-"""Dotted key -> where it stands, for messages: file, key and line."""
+"""Dotted key -> its place for messages: file, key and line."""
 
 
 def mistake(
     error: msgspec.ValidationError, values: Any, kind: type, convert: Convert, place: Place
 ) -> CpmonError:
-    """The error for a reader.
+    """The error for the user.
 
     Args:
         error: raised when `values` were converted to `kind` with `convert`.
@@ -124,7 +124,7 @@ def mistake(
 def _missing(
     name: str, key: str, values: Mapping[str, Any], keys: list[str], place: Place
 ) -> CpmonError:
-    """A key that was probably meant is named rather than called missing."""
+    """The error for a missing key, or for an unknown key that was probably meant instead."""
     misspelt = nearest(name, values.keys() - set(keys))
     if misspelt is not None:
         return unknown("key", misspelt, [name], place=place(dotted(key, misspelt)))
@@ -143,7 +143,7 @@ def _steps(
 ) -> Iterator[str | int]:
     """The keys and indexes of a path of msgspec, which writes a free name as `[...]`.
 
-    Which name it is shows when all others are left out: the same error is raised.
+    The name is found by converting with all others removed, until the same error is raised.
     """
     level = values
     kept: list[str | int] = []
@@ -162,7 +162,7 @@ def _steps(
 
 
 def _only(values: Any, path: list[str | int], name: str) -> Any:
-    """The values, but of the table at the end of a path only one key."""
+    """The values with only one key in the table at the end of a path."""
     if not path:
         return {name: values[name]}
     first, rest = path[0], path[1:]
@@ -181,7 +181,7 @@ def _raises(error: msgspec.ValidationError, values: Any, kind: type, convert: Co
 
 
 def _bare(schema: inspect.Type) -> list[inspect.Type]:
-    """The types that a value may have, without metadata and None."""
+    """The possible types of a value, without metadata and None."""
     if isinstance(schema, inspect.Metadata):
         return _bare(schema.type)
     if isinstance(schema, inspect.UnionType):
@@ -204,13 +204,13 @@ def _inner(schema: inspect.Type, step: str | int) -> inspect.Type:
 
 
 def _keys(schema: inspect.Type) -> list[str]:
-    """The keys of a table; of a list of tables none."""
+    """The keys of a table; empty for a list of tables."""
     structs = [member for member in _bare(schema) if isinstance(member, inspect.StructType)]
     return [field.encode_name for member in structs for field in member.fields]
 
 
 def _words(schema: inspect.Type, key: str) -> Iterator[str]:
-    """What a value may be."""
+    """Descriptions of allowed values."""
     for member in _bare(schema):
         match member:
             case inspect.CustomType(cls=cls):

@@ -1,4 +1,4 @@
-"""Times as people type them: in the zone that is printed, in words, or as so long ago."""
+"""Parses times as users type them: in the printed zone, as words, or relative to now."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 EXAMPLES = "2026-01-31T10:00, 2026-01-31, 10:00, today, yesterday, now or -2h"
 MONTH: Literal["month"] = "month"
 LineLength = timedelta | Literal["month"]
-"""What a line of a report covers: so long, or a month of the calendar."""
+"""Length of time of a line of a report; or a calendar month."""
 CLOCK = re.compile(r"(\d{1,2})(:\d\d(?::\d\d)?)")
 """A time of day alone."""
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -23,9 +23,9 @@ def parse_moment(text: str, zone: ZoneInfo, now: datetime, day: date | None = No
 
     Args:
         text: a date, a time of day, both, `today` and `yesterday` for their beginning, `now`, or
-            `-2h` for two hours before it. What names an offset keeps it.
-        zone: of what names none. Of an hour that the clocks show twice, the first is meant; a time
-            that they skip is taken by the offset before.
+            `-2h` for two hours before it. An offset in the text is used.
+        zone: of texts without an offset. Of a repeated hour the first one is used; a skipped time
+            has the offset before the change.
         now: with a zone.
         day: of a time of day alone; today by default.
 
@@ -40,7 +40,7 @@ def parse_moment(text: str, zone: ZoneInfo, now: datetime, day: date | None = No
 
 
 def _typed(text: str, zone: ZoneInfo, now: datetime, day: date | None) -> datetime:
-    """A typed time as it says, with a zone only where it names one."""
+    """A typed time, with a zone only if the text has one."""
     today = now.astimezone(zone).date()
     midnights = {"today": today, "yesterday": today - timedelta(days=1)}
     ago = re.fullmatch(r"-(\d{1,6})([smhdw])", text)
@@ -61,9 +61,8 @@ class TypedSpan:
 
     Attributes:
         since, until: begin and end, UTC.
-        zone: of what names no offset.
-        notes: of each time that the clocks of the zone show twice, or not at all: which one was
-            taken, and how the other is written.
+        zone: of texts without an offset.
+        notes: for each repeated or skipped time: the one that is used, and the text for the other.
     """
 
     since: datetime | None
@@ -82,12 +81,12 @@ def parse_span(
     now: datetime,
     day: Callable[[], date | None] = lambda: None,
 ) -> TypedSpan:
-    """A span of times. An end that is a time of day is one of the begin's day.
+    """Parse a span. An end that is a time of day is on the day of the begin.
 
-    Of an end that the clocks show twice the first is meant, if it is later than the begin.
+    Of a repeated end the first one is used if it is later than the begin.
 
     Args:
-        day: called for the day of a time of day that no begin gives a day; None is today.
+        day: returns the day of times of day without a begin; None is today.
 
     Raises:
         ValueError: one of them is no time.
@@ -108,10 +107,10 @@ def parse_span(
 
 
 def span_text(since: datetime | None, until: datetime | None, zone: ZoneInfo) -> str:
-    """A span in the form in which all of them are printed: 09:00 to 11:00 on 2006-10-16 UTC.
+    """A span as text: 09:00 to 11:00 on 2006-10-16 UTC.
 
-    One of several days has each day: 2006-10-16 22:00 to 2006-10-17 06:00 UTC. One that is open:
-    later than 09:00 on 2006-10-16 UTC.
+    Over several days: 2006-10-16 22:00 to 2006-10-17 06:00 UTC. Without an end: later than 09:00 on
+    2006-10-16 UTC.
     """
     first, last = (time and time.astimezone(zone) for time in (since, until))
     if not (first and last):
@@ -125,13 +124,13 @@ def span_text(since: datetime | None, until: datetime | None, zone: ZoneInfo) ->
 
 
 def _clock(local: datetime) -> str:
-    """A time of day, with seconds if it has any, and its offset where the clocks show it twice."""
+    """A time of day, with seconds if it has any, and with its offset if it is repeated."""
     text = f"{local:%H:%M}" if not local.second else f"{local:%H:%M:%S}"
     return text + (local.isoformat()[-len("+02:00") :] if is_twice(local) else "")
 
 
 def _doubt(text: str, typed: datetime, taken: datetime, zone: ZoneInfo) -> str:
-    """Which time was taken where the clocks show it twice or not at all; else empty."""
+    """A note on the used time if the typed one is repeated or skipped; else empty."""
     if typed.tzinfo:
         return ""
     both = [typed.replace(tzinfo=zone, fold=fold) for fold in (0, 1)]
@@ -153,10 +152,10 @@ def _doubt(text: str, typed: datetime, taken: datetime, zone: ZoneInfo) -> str:
 
 
 def local_text(time: datetime, zone: ZoneInfo) -> str:
-    """A time in a zone to the second, as it can be typed: 2003-10-26 03:30:00.
+    """A time in a zone to the second, in a form that can be typed: 2003-10-26 03:30:00.
 
-    Where the clocks show it twice, it has its offset from UTC and is short, so that the offset is
-    seen where columns are narrow: 20031026T023000+02:00.
+    A repeated time has its offset from UTC and is short, so that narrow columns show the offset:
+    20031026T023000+02:00.
 
     Args:
         time: with a zone.
@@ -168,5 +167,5 @@ def local_text(time: datetime, zone: ZoneInfo) -> str:
 
 
 def is_twice(local: datetime) -> bool:
-    """Whether the clocks of its zone show a time twice: they are put back in that night."""
+    """Whether a local time is repeated, since clocks are put back."""
     return local.utcoffset() != local.replace(fold=1 - local.fold).utcoffset()

@@ -46,7 +46,7 @@ class InboxSettings(Table, frozen=True):
 
 
 class BatchSettings(Table, frozen=True):
-    """What a batch does besides: where files go that are no dumps, commands, summaries, checks."""
+    """Other options of a batch: folder for files that are no dumps, commands, summaries, checks."""
 
     settle: Duration = Duration("10m")
     quarantine: Path | None = None
@@ -63,7 +63,7 @@ class BatchSettings(Table, frozen=True):
 
 
 class OutputSettings(Table, frozen=True):
-    """A file for each system and day that changed; report, table, pages or exceptions: of what."""
+    """An output file for each changed system and day, of a report, table, pages or exceptions."""
 
     path: PathPattern
     report: Names | None = None
@@ -101,13 +101,13 @@ VARIABLES = {
     "memory_limit": "CPMON_MEMORY_LIMIT",
     "threads": "CPMON_THREADS",
 }
-"""Variables of the environment that win over a key of the file."""
+"""Variables of the environment that override a key of the file."""
 DEFAULTS = {"timezone": "UTC", "memory_limit": "80% of memory", "threads": "all processors"}
-"""What holds without a key, as it is printed."""
+"""Defaults as text."""
 
 
 class SystemSettings(Table, frozen=True):
-    """The zone in which a system's times are printed; the release of its dumps that name none."""
+    """The zone for printed times of a system; the release of its dumps that name none."""
 
     timezone: ZoneName | None = None
     release: Release | None = None
@@ -122,7 +122,7 @@ class ShiftSettings(Table, frozen=True):
 
 
 class RetentionSettings(Table, frozen=True):
-    """How long samples and results are kept; `store.retention` reads the lengths.
+    """Retention of samples and results; `store.results.retention` parses the lengths.
 
     Attributes:
         raw: samples.
@@ -140,15 +140,15 @@ class SiteSettings(Table, frozen=True):
 
     Attributes:
         store: folder of the landed dumps, or s3://BUCKET/PREFIX.
-        timezone: in which times are printed and shifts counted.
-        classes: file that says which users belong together.
-        memory_limit, threads: the most that queries use.
-        formats: how results are printed without --format, by command.
+        timezone: zone of printed times and of shifts.
+        classes: file of user classes.
+        memory_limit, threads: limits of queries.
+        formats: default format by command.
         systems, shifts: by name.
-        retention: how long samples and results are kept.
+        retention: of samples and results.
         exceptions, validation: tables of rules, by id.
         inbox, batch, output: for `cpmon batch`.
-        trusted_stores: stores whose own settings may name commands; in the user's file.
+        trusted_stores: stores whose own settings can name commands; in the user's file.
     """
 
     store: Path | None = None
@@ -170,17 +170,17 @@ class SiteSettings(Table, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a site has set: its file, with variables of the environment and flags over it.
+    """Settings of a site: those of its file, overridden by variables and flags.
 
-    Attributes, besides keys that are as in `SiteSettings`:
+    Attributes, besides those of `SiteSettings`:
         shifts: by name, in the zone of `timezone`.
         exceptions, validation: tables of rules, by id.
-        retention: level -> how long it is kept, as written.
-        memory_limit: as DuckDB has it; empty for its default.
+        retention: level -> length, as written.
+        memory_limit: in the syntax of DuckDB; empty for its default.
         document: the file; None without one.
-        origins: dotted key -> file, key and line, or the variable, that it came from.
-        distrust: why no command is taken from the file; empty if commands are.
-        definitions: what the site defines itself. left_out: why it is none, though there is some.
+        origins: dotted key -> its origin: file, key and line, or the variable.
+        distrust: reason why commands in the file are not trusted; empty if they are.
+        definitions: of the site. left_out: reason why they are not trusted; empty if they are.
     """
 
     timezone: str = "UTC"
@@ -206,7 +206,7 @@ class Settings:
 
     @property
     def file(self) -> Path | None:
-        """Where the settings were read from; None without a file."""
+        """The settings file; None without one."""
         return Path(self.document.file) if self.document else None
 
     def shift(self, name: str, place: str | None = None) -> Shift:
@@ -223,7 +223,7 @@ class Settings:
         return self.shifts[name]
 
     def zone(self, system: str | None) -> str:
-        """In which times of a system are printed."""
+        """Zone of printed times of a system."""
         return self.systems.get(system or "", SystemSettings()).timezone or self.timezone
 
     def has_zone(self, system: str | None) -> bool:
@@ -232,16 +232,16 @@ class Settings:
         return own is not None or "timezone" in self.origins
 
     def release(self, system: str | None) -> str:
-        """Release of z/VM that wrote dumps of a system that name none; empty if it is not set."""
+        """Release of a system's dumps that name none; empty if it is not set."""
         return self.systems.get(system or "", SystemSettings()).release or ""
 
     def format_of(self, command: str) -> str | None:
-        """How results of a command are printed without --format; None where that is not set."""
+        """Default format of a command; None if it is not set."""
         form: str | None = getattr(self.formats, command, None) or self.formats.default
         return form
 
     def place(self, key: str) -> str:
-        """Where a key stands, for messages: file, key, and line where it is known."""
+        """Place of a key for messages: file, key, and line if known."""
         if key in self.origins:
             return self.origins[key]
         return self.document.place(key) if self.document else f"{FILE}: {key}"
@@ -250,7 +250,7 @@ class Settings:
 def settings_from(
     site: SiteSettings, document: Document | None, origins: Mapping[str, str]
 ) -> Settings:
-    """The settings that a file holds."""
+    """The settings of a file."""
     keys = msgspec.structs.asdict(site)
     inboxes, outputs = _listed(keys.pop("inbox")), _listed(keys.pop("output"))
     lengths = msgspec.to_builtins(site.retention, enc_hook=str)
@@ -265,7 +265,7 @@ def settings_from(
 
 
 def _listed(tables: Any) -> tuple[Any, ...]:
-    """[output] is read as [[output]]."""
+    """A single table [output] as a list of tables [[output]]."""
     return tuple(tables) if isinstance(tables, list) else (tables,)
 
 

@@ -1,4 +1,4 @@
-"""Shifts: hours of some days of the week, by which reports and roll-ups are narrowed."""
+"""Shifts: hours of some days of the week, to which reports and roll-ups are restricted."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from .values import ZoneName
 
 @dataclass(frozen=True, slots=True)
 class Shift:
-    """Hours of some days: an interval belongs to it when it ends behind `begins`, up to `ends`.
+    """Hours of some days; an interval belongs to a shift if it ends after `begins`, up to `ends`.
 
     Attributes:
         days: numbers of the days on which it begins, Monday is 1.
-        begins, ends: times of the day in `zone`; it goes over midnight if `ends` is not later.
+        begins, ends: times of the day in `zone`; if `ends` is not later, it is on the next day.
         zone: name of a time zone.
     """
 
@@ -32,7 +32,7 @@ class Shift:
 
 
 SYSTEM_ZONE = "system"
-"""In place of a zone's name: that of the measured system, as its records say."""
+"""In place of a zone's name: that of the measured system, from its records."""
 _FIXED = re.compile(r"GMT([+-])(\d\d):(\d\d)")
 
 

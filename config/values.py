@@ -1,7 +1,6 @@
-"""Values that TOML has no type for, each a text that is checked when it is read.
+"""Types that TOML lacks, mostly texts that are checked when they are read.
 
-Every class says in `EXPECTED` what a message tells that it may be; `parse` raises ValueError for
-anything else.
+`EXPECTED` of each class describes allowed values in messages; `parse` raises ValueError for others.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ def scheme_of(location: str) -> str:
 
 
 def url(location: str) -> str:
-    """A URL with two slashes behind its scheme: one that was a `Path` has lost one of them."""
+    """A URL with two slashes after its scheme; conversion to `Path` removes one of them."""
     scheme, _, rest = location.partition(":")
     return f"{scheme}://{rest.lstrip('/')}"
 
@@ -60,7 +59,7 @@ class ZoneName(Text):
         name = super().parse(value)
         try:
             ZoneInfo(name)
-        except (KeyError, OSError, ValueError):  # unknown, a folder, a path that leads elsewhere
+        except (KeyError, OSError, ValueError):  # unknown, a folder, or a path to another place
             raise ValueError(cls.EXPECTED) from None
         return name
 
@@ -193,16 +192,16 @@ class Clock(time):
 
 
 class PathPattern(PosixPath):
-    """A path in which marks like {date} and %Y are filled in; `%%` and `%{` are what they end with.
+    """A path with placeholders such as {date} and %Y; `%%` and `%{` stand for `%` and `{`.
 
-    A folder that it is put into has none, whatever its name: its `%` and `{` are written so.
+    `within` escapes these characters in the name of the folder.
     """
 
     EXPECTED: ClassVar[str] = "a text"
 
     @classmethod
     def within(cls, folder: Path, pattern: str) -> Self:
-        """An absolute pattern. `folder`: where it begins unless it is absolute, or begins with ~.
+        """An absolute pattern. `folder`: base of a relative one that does not begin with ~.
 
         Raises:
             RuntimeError: there is no such user's home.
@@ -214,10 +213,10 @@ class PathPattern(PosixPath):
 
 
 def converter(folder: Path) -> Callable[[type, Any], Any]:
-    """The conversion of these values for msgspec.
+    """Returns the hook of msgspec for these types.
 
     Args:
-        folder: where relative paths begin.
+        folder: base of relative paths.
     """
 
     def convert(kind: type, value: Any) -> Any:

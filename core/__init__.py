@@ -1,1 +1,1 @@
-"""What every room uses: errors, text, SQL as text, files that appear whole, times."""
+"""Common code of all packages: errors, text, SQL as text, atomic files, the grace period."""

@@ -1,7 +1,7 @@
-"""Files and folders that appear only when they are complete.
+"""Atomic files and folders, which get their name when they are complete.
 
-A writer holds a lock on what it has not finished, which the system releases when the process ends,
-however it ends. What bears such a name and is not locked was left by a killed process.
+A writer locks its unfinished files; the system releases the lock when the process ends. A file with
+the name of an unfinished one and without a lock belongs to a killed process.
 """
 
 from __future__ import annotations
@@ -18,22 +18,19 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 PART = ".part"
-"""Ends the name of a file that is not complete."""
+"""Suffix of a file that is not complete."""
 LOCK = ".lock"
-"""Ends the name of the file that the owner of a scratch folder keeps locked."""
+"""Suffix of the file that the owner of a scratch folder locks."""
 
 
 @contextmanager
 def replacing(path: Path, mode: int = 0o666) -> Iterator[Path]:
     """A new file beside `path` to write to; it becomes `path` at the end, or is removed.
 
-    What killed processes left of the same file is removed first.
+    Unfinished files of killed processes for the same path are removed first.
 
     Args:
         mode: permissions of the new file, less the umask.
-
-    Raises:
-        OSError: the disk refuses it.
     """
     with unfinished(path, mode) as part:
         yield part
@@ -44,7 +41,7 @@ def replacing(path: Path, mode: int = 0o666) -> Iterator[Path]:
 def unfinished(path: Path, mode: int = 0o666) -> Iterator[Path]:
     """A new file beside `path` to write to; it is removed at the end, unless it was renamed.
 
-    Args, Raises: as of `replacing`.
+    Args: see `replacing`.
     """
     remove_abandoned_parts(path.parent, f".{path.name}.")
     with _locked(path.parent, f".{path.name}.", PART, mode) as part:
@@ -56,11 +53,7 @@ def unfinished(path: Path, mode: int = 0o666) -> Iterator[Path]:
 
 @contextmanager
 def scratch_folder(parent: Path) -> Iterator[Path]:
-    """A new folder for unfinished work; it is removed at the end, unless it was renamed.
-
-    Raises:
-        OSError: the disk refuses it.
-    """
+    """A new folder for unfinished work; it is removed at the end, unless it was renamed."""
     with _locked(parent, "", LOCK, 0o600) as lock:
         folder = lock.with_suffix("")
         try:
@@ -71,9 +64,11 @@ def scratch_folder(parent: Path) -> Iterator[Path]:
 
 
 def remove_abandoned_parts(folder: Path, begin: str = ".") -> None:
-    """Remove unfinished files of killed processes, those whose names begin so."""
+    """Remove unfinished files of killed processes whose names have a prefix."""
     for part in _names(folder, begin, PART):
-        if re.fullmatch("[0-9a-f]{12}", part.stem.rpartition(".")[2]):  # else not of cpmon
+        if re.fullmatch(
+            "[0-9a-f]{12}", part.stem.rpartition(".")[2]
+        ):  # otherwise not a file of cpmon
             _if_abandoned(part, part.unlink)
 
 
@@ -90,11 +85,11 @@ def _remove_scratch(lock: Path) -> None:
 
 @contextmanager
 def _locked(folder: Path, begin: str, end: str, mode: int) -> Iterator[Path]:
-    """A new, empty, locked file; its name cannot be guessed, so nobody can have put it there."""
+    """A new, empty, locked file with a random name, so that nobody can create it before."""
     while True:
         path = folder / f"{begin}{secrets.token_hex(6)}{end}"
         handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, mode)
-        with suppress(OSError):  # some network disks have no locks; then nothing is abandoned
+        with suppress(OSError):  # some network disks have no locks: nothing is abandoned then
             fcntl.flock(handle, fcntl.LOCK_EX)
         if os.fstat(handle).st_nlink:
             break
@@ -115,13 +110,16 @@ def _names(folder: Path, begin: str, end: str) -> list[Path]:
 
 
 def _if_abandoned(path: Path, remove: Callable[[], None]) -> None:
-    """Remove something unless a process has it locked, or it belongs to another user."""
+    """Remove a file unless a process has locked it, or it belongs to another user."""
     try:
         handle = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
     except (FileNotFoundError, PermissionError, IsADirectoryError):
         return
     except OSError as error:
-        if error.errno in (errno.ELOOP, errno.ENXIO):  # a link, or a device: none of ours
+        if error.errno in (
+            errno.ELOOP,
+            errno.ENXIO,
+        ):  # a link or a device, not of cpmon
             return
         raise
     try:

@@ -1,8 +1,8 @@
-"""What follows from the files of this package alone, kept in the user's cache between commands.
+"""Caches values that depend only on the files of this package, in the user's cache folder.
 
-Layouts, reductions and versions of results take 0.25 s of processor time to make for each command
-that opens a store, and 0.03 s to read. What is kept is valid for one content of the files that it
-was made from, code included, so that an edited file is never answered by what stood there before.
+Layouts, reductions and versions of results take 0.25 s of processor time to compute for each
+command that opens a store, and 0.03 s to read. A cached value has a digest of the files that it
+depends on, code included, so that an edit invalidates it.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from .atomic import replacing
 Value = TypeVar("Value")
 
 FOLDERS = ("config", "core", "jobs", "reduce", "schemas", "store")
-"""The parts of the package that layouts, reductions and versions of results follow from."""
+"""The parts of the package that cached values depend on."""
 SUFFIXES = (".py", ".csv", ".sql", ".toml")
 
 
 def cache_folder() -> Path | None:
-    """Where this user's programs keep what can be made again; None for a user without a home.
+    """The cache folder of this user; None for a user without a home.
 
     It may not exist yet.
     """
@@ -68,12 +68,12 @@ def files_version(files: Iterable[Path]) -> str:
 
 
 def derived(name: str, kind: type[Value], make: Callable[[], Value], *depends_on: str) -> Value:
-    """A value that follows from this package: from the cache, or made and kept there.
+    """Return a cached value, or compute and cache it.
 
     Args:
-        name: of the cache's file, which holds the last value.
-        kind: type of the value, as msgspec encodes it.
-        depends_on: what the value follows from beside the package.
+        name: of the cache file, which has the last value only.
+        kind: type of the value for msgspec.
+        depends_on: dependencies other than the package.
     """
     folder = cache_folder()
     if folder is None:
@@ -90,7 +90,7 @@ def derived(name: str, kind: type[Value], make: Callable[[], Value], *depends_on
 
 
 def remembered(name: str, kind: type[Value]) -> Value | None:
-    """What `remember` kept under a name; None if it kept nothing, or that is lost."""
+    """The value that `remember` cached under a name, else None."""
     if (folder := cache_folder()) is not None:
         with suppress(msgspec.MsgspecError):
             return msgspec.msgpack.decode(_read(folder / f"{name}.msgpack"), type=kind)
@@ -98,20 +98,20 @@ def remembered(name: str, kind: type[Value]) -> Value | None:
 
 
 def remember(name: str, value: object) -> None:
-    """Keep a value that saves work, if there is a cache."""
+    """Cache a value under a name, if there is a cache."""
     if (folder := cache_folder()) is not None:
         _write(folder / f"{name}.msgpack", msgspec.msgpack.encode(value))
 
 
 def _write(file: Path, data: bytes) -> None:
-    with suppress(OSError):  # a disk that cannot be written costs time and no more
+    with suppress(OSError):  # without a writable disk the value is computed again
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with replacing(file, 0o600) as part:
             part.write_bytes(data)
 
 
 def _read(file: Path) -> bytes:
-    """What a file of the cache holds; nothing where it is missing, or others may write to it."""
+    """The content of a cache file; empty if it is missing, or if others can write to it."""
     try:
         with file.open("rb") as opened:
             about = os.fstat(opened.fileno())

@@ -1,4 +1,4 @@
-"""The one exception a user can meet: what is wrong, where, and what to do."""
+"""The exceptions for users: problem, place and remedy."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from .text import printable
 
 @dataclass(eq=False, repr=False)
 class CpmonError(Exception):
-    """Something in the user's input or surroundings is wrong; a bug of ours is never one of these.
+    """An error of the user's input or environment; bugs of cpmon are other exceptions.
 
     Attributes:
-        problem: one sentence saying what is wrong.
+        problem: one sentence that describes the problem.
         code: the kind of fault, for programs: kebab-case, stable while texts change. An error with
             a remedy has one; docs/errors.md lists them.
-        place: file, frame, offset, table or key where it was met.
-        expected, found: what should have stood there, and what does.
-        effect: what was and was not done because of it.
-        remedy: what the reader can do now.
+        place: its file, frame, offset, table or key.
+        expected, found: the expected and the actual value.
+        effect: what was done and what was not.
+        remedy: what the user can do.
     """
 
     problem: str
@@ -31,10 +31,10 @@ class CpmonError(Exception):
     remedy: str | None = None
 
     def __str__(self) -> str:
-        """The problem on the first line, then the parts that are known, one a line.
+        """The problem on the first line, then each known part on a line.
 
-        Parts may hold names from dumps: no control character of theirs is shown as it is, and
-        what goes over several lines is indented, so that it cannot look like another part.
+        Since parts can contain names from dumps, control characters are escaped, and further lines
+        of a part are indented, so that they cannot look like another part.
         """
         lines = [
             f"  {name:<9} " + printable(text).replace("\n", "\n" + " " * 12)
@@ -45,7 +45,7 @@ class CpmonError(Exception):
 
 
 class LayoutError(CpmonError):
-    """A layout file says something that no record can satisfy."""
+    """A layout file is inconsistent or cannot be read."""
 
 
 class DumpError(CpmonError):
@@ -57,7 +57,7 @@ class StoreError(CpmonError):
 
 
 class UnreadableError(StoreError):
-    """A file of a store is damaged or missing; what needs no other can go on."""
+    """A file of a store is damaged or missing; work that does not need it can continue."""
 
 
 class NothingToReportError(CpmonError):
@@ -65,11 +65,11 @@ class NothingToReportError(CpmonError):
 
 
 class BusyError(CpmonError):
-    """Another process holds what this one needs; trying again later is the remedy."""
+    """Another process holds a resource; try again later."""
 
 
 def is_interrupt(error: BaseException | None) -> bool:
-    """Whether Ctrl-C is behind an error: where it comes in between, a lock fails to be released."""
+    """Whether Ctrl-C caused an error, for instance one of a lock that could not be released."""
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__context__
     return error is not None

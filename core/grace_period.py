@@ -1,8 +1,8 @@
 """The grace period for late interval ends, and the span of time that an interval counts to.
 
-CP stamps the end of an interval when it has written the samples: some milliseconds, or hundreds of
-them, behind the second that it was due. The interval that ends with an hour is stamped in the next
-one, and counts to the hour that it lies in.
+CP writes the time stamp of an interval's end after the samples, up to hundreds of milliseconds
+after the second that it was due. So the last interval of an hour has a time stamp in the next hour;
+it counts to the hour that it covers.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from datetime import date, datetime, time, timedelta
 GRACE = timedelta(seconds=1)
 """Grace period for late interval ends: an interval that ends in it counts to the span before."""
 INSIDE = GRACE + timedelta(microseconds=1)
-"""What is left when it is taken from the end of an interval lies in the span."""
+"""The end of an interval minus this is in the span that the interval counts to."""
 INSIDE_US = INSIDE // timedelta(microseconds=1)
 
 
 def inside(end: str) -> str:
-    """In SQL a moment in the span that an interval counts to, from its end."""
+    """SQL for a time in the span that an interval counts to, from its end."""
     return f"{end} - to_microseconds({INSIDE_US})"
 
 
 DAY = f"CAST({inside('interval_end')} AS DATE)"
-"""In SQL the day that an interval, or the span of a roll-up, counts to."""
+"""SQL for the day that an interval, or the span of a roll-up, counts to."""
 
 
 def day_condition(day: date) -> str:

@@ -1,7 +1,7 @@
-"""The limit of a process's memory: what a query makes beyond it ends as an error.
+"""Limits the memory of a process, so that a query beyond it ends with an error.
 
-DuckDB counts the blocks that it buffers against its own `memory_limit`, but no single value, and
-nothing that an answer takes afterwards. Linux counts all data of the process (RLIMIT_DATA).
+`memory_limit` of DuckDB applies to its buffered blocks, but neither to single values nor to memory
+for the answer. Linux counts all data of the process (RLIMIT_DATA).
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
     import duckdb
 
 START = 384 * 1024**2
-"""Bytes beside DuckDB's: libraries that are loaded later, parts of an answer, and what DuckDB's
-allocator holds back. A query of 200 MB that spills was seen to take 170 MB more."""
+"""Bytes besides `memory_limit`: libraries that are loaded later, parts of an answer, and free
+memory in DuckDB's allocator. A query of 200 MB that spills was measured to take 170 MB more."""
 OF_THREAD = 16 * 1024**2
-"""The same, for each thread: its stack and what its allocator holds back."""
+"""Bytes for each thread: its stack, and free memory in its allocator."""
 _UNITS = {"bytes": 1, "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40}
 
 
 def hold_memory(connection: duckdb.DuckDBPyConnection) -> Callable[[], None]:
-    """Keep this process from more data than a connection may use, above what it has now.
+    """Limit this process to its current data and what a connection may use in addition.
 
-    Where Linux does not count the data, nothing is held.
+    It has no effect where Linux does not count the data.
 
     Returns:
-        A function that takes the limit back.
+        A function that removes the limit.
     """
     before, most = resource.getrlimit(resource.RLIMIT_DATA)
     if sys.platform != "linux":
@@ -48,7 +48,7 @@ def hold_memory(connection: duckdb.DuckDBPyConnection) -> Callable[[], None]:
 
 
 def need_memory(size: int) -> None:
-    """Make sure that so many bytes can be had: some libraries end the process where they cannot.
+    """Check that bytes can be allocated, since some libraries end the process if they cannot.
 
     Raises:
         MemoryError: they cannot.
@@ -62,7 +62,7 @@ def need_memory(size: int) -> None:
 
 
 def memory_error(error: Exception) -> CpmonError | None:
-    """The error of a user for memory that cannot be had; None for any other."""
+    """The error for a user if memory could not be allocated, else None."""
     head = str(error).partition("\n")[0]
     if not isinstance(error, MemoryError) and "Out of Memory Error" not in head:
         return None
@@ -76,13 +76,13 @@ def memory_error(error: Exception) -> CpmonError | None:
 
 
 def _data() -> int:
-    """Bytes of data that the process has."""
+    """Bytes of data of the process."""
     status = Path("/proc/self/status").read_text(encoding="ascii")
     found = re.search(r"VmData:\s*(\d+) kB", status)
     return int(found[1]) * 1024 if found else 0
 
 
 def _bytes(memory: str) -> int:
-    """An amount as DuckDB prints it, 1.8 GiB, in bytes."""
+    """Parse an amount that DuckDB prints, 1.8 GiB, to bytes."""
     amount, unit = memory.split()
     return int(float(amount) * _UNITS[unit.lower()])

@@ -1,4 +1,4 @@
-"""Names that a user typed: the nearest known one, for a message."""
+"""Suggests the nearest known name for a mistyped one."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from .errors import CpmonError
 
 
 def fold(name: str) -> str:
-    """A name as it is compared: lower case, blanks and dashes as underscores."""
+    """A name in normalized form: lower case, blanks and dashes as underscores."""
     return name.strip().lower().replace("-", "_").replace(" ", "_")
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:
-    """The known name most like `name`, or None when nothing comes near."""
+    """The known name that is most similar to `name`, or None."""
     folded = {fold(candidate): candidate for candidate in names}
     matches = difflib.get_close_matches(fold(name), folded, n=1, cutoff=0.5)
     return folded[matches[0]] if matches else None
@@ -23,7 +23,7 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
 def unknown(
     what: str, name: str, candidates: Iterable[str], *, place: str | None = None
 ) -> CpmonError:
-    """The error for a name that does not exist, with the nearest that does."""
+    """The error for an unknown name, with the nearest known one."""
     names = sorted(candidates)
     like = nearest(name, names)
     return CpmonError(
@@ -39,10 +39,10 @@ def unknown(
 def unknown_of_many(
     what: str, name: str, like: str | None, look: str, kind: type[CpmonError] = CpmonError
 ) -> CpmonError:
-    """The error for a name among too many to list.
+    """The error for an unknown name if the known ones are too many to list.
 
     Args:
-        like: the nearest one. look: how to see them.
+        like: the nearest one. look: command that lists them.
     """
     return kind(
         f"there is no {what} {name}",

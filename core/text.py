@@ -8,29 +8,29 @@ from datetime import timedelta
 _CONTROL = re.compile(
     "[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
 )
-"""Control characters but the line feed, marks that turn the direction of text, halves of
-surrogate pairs (bytes of a file name that are no UTF-8)."""
+"""Control characters except the line feed, marks that change the direction of text, and single
+surrogates (bytes of a file name that are no UTF-8)."""
 
 _SHORT = {9: "\\t", 13: "\\r"}
 _LENGTHS = {"day": 86400, "hour": 3600, "minute": 60, "second": 1}
 _SMALLEST_MB = 50_000
-"""Bytes from which on a size has a digit in megabytes."""
+"""Least size in bytes that is printed in megabytes."""
 
 
 def printable(text: str) -> str:
-    """A text with every control character written as its number; lines stay."""
+    """A text with control characters escaped, except line feeds."""
     return _CONTROL.sub(_escaped, text)
 
 
 def one_line(text: str) -> str:
-    """The same on one line: a name that cannot look like more than one."""
+    """A text with all control characters escaped, on one line."""
     return printable(text).replace("\n", "\\n")
 
 
 def for_page(text: str) -> str:
-    """A page or its data with every control character but tabs as the sign for what is no text.
+    """A page or its data with U+FFFD for control characters except tabs.
 
-    It stands in markup, scripts and data alike, where a backslash would mean something.
+    An escape with a backslash would have a meaning in scripts and data.
     """
     return _CONTROL.sub(lambda match: "\t" if match[0] == "\t" else "\ufffd", text)
 
@@ -42,20 +42,20 @@ def _escaped(match: re.Match[str]) -> str:
 
 
 def counted(number: float, noun: str, plural: str = "") -> str:
-    """A number and what it counts: 1 row, 2 rows, 0.5 minutes; `plural` where no s makes it."""
+    """A number with its noun: 1 row, 2 rows, 0.5 minutes; `plural` for irregular nouns."""
     shown = f"{number:,g}" if number % 1 else f"{int(number):,}"
     return f"{shown} {noun if number == 1 else plural or f'{noun}s'}"
 
 
 def megabytes(size: int) -> str:
-    """A size in bytes as a person reads it: 3.2 MB, 14.5 kB, 820 bytes."""
+    """A size in bytes as text: 3.2 MB, 14.5 kB, 820 bytes."""
     if size >= _SMALLEST_MB:
         return f"{size / 1e6:,.1f} MB"
     return f"{size / 1e3:.1f} kB" if size >= 1000 else counted(size, "byte")
 
 
 def length_of_time(length: timedelta) -> str:
-    """A length of time in the largest unit that has a whole number of it: 1 hour, 90 minutes."""
+    """A length of time in the largest unit with a whole number: 1 hour, 90 minutes."""
     seconds = length.total_seconds()
     for noun, size in _LENGTHS.items():
         if seconds >= size and seconds % size == 0:

@@ -1,6 +1,6 @@
-"""Scenarios by name or from a file of one's own, read and checked.
+"""Loads and checks scenarios: shipped ones by name, others from a TOML file.
 
-A file is TOML with a table for each run, which inherits the machine and the storage.
+A file has a table for each run, which inherits the machine and the storage.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Part = TypeVar("Part", Machine, Storage)
 
 
 class RunTable(RunKeys, frozen=True, kw_only=True):
-    """The table of a run, with what it changes of the machine and the storage."""
+    """The table of a run, with the keys of machine and storage that it overrides."""
 
     start: Moment
     machine: dict[str, Any] = field(default_factory=dict)
@@ -120,7 +120,7 @@ def _run(run_id: str, run: RunTable, scenario: ScenarioTable, document: Document
 def _inherited(
     name: str, inherited: Part, own: dict[str, Any], run_id: str, document: Document
 ) -> Part:
-    """A part of the scenario with what a run changes; what it inherits is right already."""
+    """A part of the scenario with the overrides of a run; inherited keys are checked already."""
     if not own:
         return inherited
     values = {**document.values[name], **own}

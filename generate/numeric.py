@@ -33,13 +33,13 @@ def random_stream(seed: int, *nouns: str) -> np.random.Generator:
 
 
 class _Words(ISeedSequence):
-    """A seed that is well mixed already: a hash. NumPy's own mixing takes ten times as long."""
+    """A seed sequence from a hash, which needs no mixing; that of NumPy takes ten times as long."""
 
     def __init__(self, words: npt.NDArray[np.uint64]) -> None:
         self._words = words
 
     def generate_state(self, n_words: int, dtype: Any = np.uint32) -> Any:
-        """The four words of 64 bits that PCG64 asks for."""
+        """Returns the four 64-bit words that seed PCG64."""
         return self._words[:n_words].astype(dtype, copy=False)
 
 
@@ -50,7 +50,7 @@ def floor_int(values: Any) -> I64:
 
 
 def bell(rng: np.random.Generator, shape: int | tuple[int, ...]) -> F64:
-    """Roughly normal numbers, mean 0 and deviation 1, never beyond 3.47 either way."""
+    """Roughly normal numbers: mean 0, standard deviation 1, at most 3.47 from the mean."""
     size = (shape,) if isinstance(shape, int) else shape
     total = rng.random(size)
     for _ in range(_BELL_TERMS - 1):
@@ -95,7 +95,7 @@ def partition(total: Any, weights: F64) -> I64:
 
 
 def varied_levels(rng: np.random.Generator, mean: float, intervals: int, spread: float) -> I64:
-    """A level at each sample, (intervals + 1,): its mean over the run is `mean`, as is the first.
+    """A level at each sample, (intervals + 1,), with mean `mean`; the first sample equals it, too.
 
     So the mean is the same whether or not a reader counts the first sample, which closes no
     interval.
@@ -106,11 +106,11 @@ def varied_levels(rng: np.random.Generator, mean: float, intervals: int, spread:
 
 
 def capped(total: int, weights: F64, caps: I64) -> I64:
-    """Like `partition`, but no part above its cap: what does not fit goes to the others.
+    """Like `partition`, but no part exceeds its cap; the excess goes to the other parts.
 
     Args:
         weights: (parts,), not negative.
-        caps: (parts,); where they hold less than the total, all are full.
+        caps: (parts,); if their sum is less than the total, all parts are at their caps.
     """
     parts = partition(total, weights)
     if not (parts > caps).any():

@@ -35,7 +35,7 @@ def dump_frames(
 
     Args:
         intervals: number of deltas: the dump has one sample more. The scenario's by default.
-        seed: another seed gives another course of the same run.
+        seed: other seeds give other random variations of the same run.
 
     Raises:
         CpmonError: no such run, or a sample that the monitor segment cannot hold.
@@ -61,13 +61,13 @@ def write_run(  # noqa: PLR0913 - each is an option of the command
         intervals, seed: see `dump_frames`.
         compression: of the dump; the run's by default.
         container: a MONWRITE file, or what /dev/monreader would deliver of the same data.
-        damage: what happens to the dump, one after the other, behind the damage that the run has.
+        damage: applied to the dump in this order, after the damage that the run has.
             Where a place depends on its size, it is generated twice, the first time to count.
         progress: called with the number of dump bytes after each chunk, before compression.
 
     Raises:
         CpmonError: see `dump_frames`.
-        DamageError: there is nothing that could be damaged so; no dump was written.
+        DamageError: the damage does not apply to this dump; no dump was written.
     """
     model = Model(Measurement(scenario, run_id, intervals, seed))
     run = model.measurement.run
@@ -96,7 +96,7 @@ def write_run(  # noqa: PLR0913 - each is an option of the command
 def _damaged_chunks(
     model: Model, container: Container, damage: Sequence[Damage], seed: int
 ) -> Iterator[Chunk]:
-    """What is written: the chunks in their container, and what happened to them there."""
+    """The chunks as they are written: in their container, then damaged."""
 
     def whole() -> Iterator[Chunk]:
         chunks = _chunks(model)

@@ -16,21 +16,21 @@ Compression = Literal["none", "gzip", "zstd"]
 SUFFIXES: dict[Compression, str] = {"none": "", "gzip": ".gz", "zstd": ".zst"}
 
 Chunk = bytes | memoryview
-"""A piece of a dump; a large one is a view of the array that it was made in, not a copy."""
+"""A piece of a dump; a large one is a view of an array, not a copy."""
 
 
 class Sink(Protocol):
-    """What takes the bytes of a dump."""
+    """A destination of the bytes of a dump."""
 
     def write(self, data: Chunk, /) -> Any:
-        """Take some more of them."""
+        """Append bytes."""
 
 
 @contextmanager
 def dump_file(
     path: Path, compression: Compression, finish: Callable[[Path], None] | None = None
 ) -> Iterator[Sink]:
-    """A new dump, complete when the block is left.
+    """Opens a new dump file, which is renamed to its name when the block ends.
 
     Args:
         finish: called with the file as it was written, before it is renamed.
@@ -50,7 +50,7 @@ def dump_file(
 
 
 class _Zstd:
-    """One zstd frame for each chunk: a file of several frames is as good as one of one."""
+    """Writes one zstd frame for each chunk; decompressors read concatenated frames."""
 
     def __init__(self, raw: IO[bytes]) -> None:
         self._raw = raw

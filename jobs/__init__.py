@@ -1,4 +1,4 @@
-"""Pieces of work: one after the other, in processes of this machine, or on Spark."""
+"""Engines for units of work: sequential, in processes of this machine, or on Spark."""
 
 from .engine import Engine, InOrder
 from .outcome import Outcome

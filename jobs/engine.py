@@ -1,4 +1,4 @@
-"""Engines map a function over units of work. They know nothing of what it does."""
+"""Engines map any function over units of work."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from .outcome import Job, Outcome, Result, attempt
 
 
 class Engine(Protocol):
-    """Maps a function of a module over units of work, all of which can be sent elsewhere.
+    """Maps a function of a module over units of work; function and units can be pickled.
 
     Attributes:
-        jobs: units at once that share the memory and the processors of this machine.
-        place: where the work is done, for people.
+        jobs: concurrent units that share the memory and the processors of this machine.
+        place: description of where the work is done.
     """
 
     jobs: int
@@ -22,7 +22,7 @@ class Engine(Protocol):
     def run(
         self, function: Callable[[Job], Result], jobs: Sequence[Job]
     ) -> Iterator[tuple[int, Outcome[Result]]]:
-        """The number of each unit and what became of it, as they end.
+        """Yields the number and the outcome of each unit as it ends.
 
         Raises:
             CpmonError: the engine itself cannot work.
@@ -30,7 +30,7 @@ class Engine(Protocol):
 
 
 class InOrder:
-    """One unit after the other in this process."""
+    """Runs units sequentially in this process."""
 
     jobs = 1
     place = "this process"
@@ -38,6 +38,6 @@ class InOrder:
     def run(
         self, function: Callable[[Job], Result], jobs: Sequence[Job]
     ) -> Iterator[tuple[int, Outcome[Result]]]:
-        """The number of each unit and what became of it, in order."""
+        """Yields the number and the outcome of each unit in order."""
         for number, job in enumerate(jobs):
             yield number, attempt(function, job)

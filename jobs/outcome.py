@@ -1,4 +1,4 @@
-"""What became of a unit of work: its result, or the error that ended it."""
+"""The outcome of a unit of work: its result, or the error that ended it."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ Job = TypeVar("Job")
 Result = TypeVar("Result")
 
 ATTEMPTS = 2
-"""How often a unit is tried. What a CpmonError names would be the same again, but for this one:"""
+"""Attempts for a unit. A CpmonError is final, except `PassingError`."""
 
 
 class PassingError(CpmonError):
-    """What may be gone at the next attempt, as a file that a disk of the network did not serve."""
+    """An error that another attempt can avoid, for instance of a network disk."""
 
 
 def is_final(error: Exception) -> bool:
-    """Whether another attempt would end the same way."""
+    """Whether another attempt would fail, too."""
     return isinstance(error, CpmonError) and not isinstance(error, PassingError)
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome(Generic[Result]):
-    """The result of a unit, or its error; both can be sent to another process."""
+    """The result of a unit, or its error; both can be pickled."""
 
     result: Result | None = None
     error: Exception | None = None
@@ -37,10 +37,10 @@ class Outcome(Generic[Result]):
 def attempt(
     function: Callable[[Job], Result], job: Job, attempts: int = ATTEMPTS
 ) -> Outcome[Result]:
-    """What becomes of a unit; where it may help there is another attempt.
+    """Run a unit, with another attempt after a passing error.
 
     Raises:
-        Exception: what Ctrl-C became where it came in between.
+        Exception: Ctrl-C, or an error that it caused.
     """
     while True:
         attempts -= 1
@@ -54,7 +54,7 @@ def attempt(
 
 
 def _portable(error: Exception) -> Exception:
-    """The error with its traceback as a note, or one with its text if it cannot be sent."""
+    """The error with its traceback as a note; one with its text if it cannot be pickled."""
     if is_final(error):
         return error
     error.add_note("".join(traceback.format_exception(error)))

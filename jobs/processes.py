@@ -19,20 +19,20 @@ from .outcome import Job, Outcome, Result, attempt
 
 
 class Processes:
-    """So many processes at once, each with a Python of its own."""
+    """An engine with `jobs` concurrent processes, each with a Python of its own."""
 
     def __init__(self, jobs: int) -> None:
-        """Start nothing yet."""
+        """Create the engine; processes start in `run`."""
         self.jobs = jobs
         self.place = f"{jobs} processes"
 
     def run(
         self, function: Callable[[Job], Result], jobs: Sequence[Job]
     ) -> Iterator[tuple[int, Outcome[Result]]]:
-        """The number of each unit and what became of it, as they end.
+        """Yields the number and the outcome of each unit as it ends.
 
-        Where the system ends a process, all that were at work are lost, and nobody knows whose
-        fault it was: their units are done again at the end, one at a time.
+        If the system kills a process, all running units are lost, and it is unknown which one was
+        the cause; they are repeated at the end, one at a time.
         """
         lost: list[tuple[int, Job]] = []
         yield from self._run(function, enumerate(jobs), self.jobs, lost)
@@ -49,7 +49,7 @@ class Processes:
         width: int,
         lost: list[tuple[int, Job]],
     ) -> Iterator[tuple[int, Outcome[Result]]]:
-        """Map over units; those whose process was ended by the system get into `lost`."""
+        """Map over units; those lost with a killed process are added to `lost`."""
         rest = deque(numbered)
         while rest:
             running: dict[Future[Outcome[Result]], tuple[int, Job]] = {}
@@ -69,7 +69,7 @@ class Processes:
 
 @contextmanager
 def _pool(width: int) -> Iterator[ProcessPoolExecutor]:
-    """Processes that end at once if this one is interrupted, or ends."""
+    """A pool whose processes end at once if this one is interrupted or ends."""
     others = set(multiprocessing.active_children())
     context: Any = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(width, mp_context=context, initializer=_begin)
@@ -84,7 +84,7 @@ def _pool(width: int) -> Iterator[ProcessPoolExecutor]:
 
 
 def _begin() -> None:
-    """Leave Ctrl-C, which reaches all processes of a terminal, to the one that maps."""
+    """Ignore Ctrl-C, which reaches all processes of a terminal: the parent handles it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 

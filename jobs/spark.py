@@ -1,7 +1,7 @@
-"""Maps units of work over the executors of a Spark, which only schedules them.
+"""Maps units of work over the executors of Spark, which only schedules them.
 
-cpmon has to be installed there, with the same Python, and the executors must see the store and the
-dumps under the same paths.
+Executors need cpmon with the same version of Python, and the store and the dumps under the same
+paths.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ if TYPE_CHECKING:
     from pyspark import Accumulator, SparkContext
 
 LOOK_S = 0.1
-"""Seconds between two looks at what has ended."""
+"""Seconds between polls for ended units."""
 MAX_FAILURES, USUAL_FAILURES = "spark.task.maxFailures", "4"
-"""How often Spark tries a task before it gives up the whole job; never twice at a local master."""
+"""Setting for the attempts of a task before the job fails, and its default; 1 at a local master."""
 
 
 class Spark:
-    """The executors of a Spark.
+    """An engine that runs units on the executors of Spark.
 
     Attributes:
-        jobs: they are elsewhere: none of them shares the memory of this process.
+        jobs: 1, since executors do not share the memory of this process.
     """
 
     jobs = 1
 
     def __init__(self, master: str | None = None) -> None:
-        """Start nothing yet.
+        """Check that Spark can be used.
 
         Args:
-            master: where the Spark is; if not given, what its own settings say.
+            master: URL of the master; by default that of Spark's settings.
 
         Raises:
             CpmonError: pyspark or Java is missing.
@@ -50,9 +50,9 @@ class Spark:
     def run(
         self, function: Callable[[Job], Result], jobs: Sequence[Job]
     ) -> Iterator[tuple[int, Outcome[Result]]]:
-        """The number of each unit and what became of it, as they end.
+        """Yields the number and the outcome of each unit as it ends.
 
-        Spark tries a unit again whose executor is lost, or which failed where that may help.
+        Spark repeats a unit whose executor is lost, or that had a passing error.
 
         Raises:
             CpmonError: no Spark can be reached or started.
@@ -75,7 +75,7 @@ class Spark:
                 context.stop()
 
     def _connect(self) -> tuple[SparkContext, bool]:
-        """The context of this process, and whether it was made here."""
+        """The context of this process, and whether it was created here."""
         from pyspark import SparkConf, SparkContext
 
         if (active := SparkContext._active_spark_context) is not None:
@@ -88,7 +88,7 @@ class Spark:
 
 
 class _Work:
-    """One job of Spark: a task for each unit. `error`: what ended it, if it did not work out."""
+    """One job of Spark with a task for each unit. `error`: the error that ended the job, if any."""
 
     def __init__(
         self, context: SparkContext, function: Callable[[Job], Result], jobs: Sequence[Job]
@@ -96,7 +96,7 @@ class _Work:
         from pyspark.accumulators import AccumulatorParam
 
         class Collected(AccumulatorParam):  # type: ignore[misc]
-            """A list that tasks add to: it reaches this process as each of them ends."""
+            """A list that tasks append to; this process receives the items as tasks end."""
 
             def zero(self, value: list[Any]) -> list[Any]:
                 return []
@@ -122,7 +122,7 @@ class _Work:
             self.error = error
 
     def outcomes(self) -> Iterator[tuple[int, Outcome[Any]]]:
-        """What has ended, as it ends."""
+        """Yields outcomes as units end."""
         sent, is_over = 0, False
         while not is_over:
             self._thread.join(LOOK_S)
@@ -138,7 +138,7 @@ def _task(
     ended: Accumulator[list[tuple[int, Outcome[Result]]]],
     numbered: tuple[int, Job],
 ) -> None:
-    """Runs in an executor: what becomes of a unit, unless Spark may try it again elsewhere."""
+    """Runs a unit in an executor; a passing error is raised so that Spark tries it elsewhere."""
     from pyspark import TaskContext
 
     number, job = numbered

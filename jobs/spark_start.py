@@ -1,4 +1,4 @@
-"""Starts Spark, or says why it cannot be started: for jobs and for questions alike."""
+"""Starts Spark for jobs and for queries, or raises why it cannot start."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _EFFECT = "nothing was done"
 
 
 def require_spark() -> None:
-    """Import pyspark, without its warning about pandas: no data frame of pandas is handed to it.
+    """Import pyspark without its warning about pandas, which is not used with it.
 
     Raises:
         CpmonError: pyspark or Java is missing.
@@ -45,10 +45,10 @@ def require_spark() -> None:
 
 @contextmanager
 def starting(master: str | None) -> Iterator[None]:
-    """A start of Spark.
+    """Map errors in a block that starts Spark to CpmonError.
 
     Args:
-        master: where it is; None for what its own settings say.
+        master: URL of the master; None for that of Spark's settings.
 
     Raises:
         CpmonError: it fails.
@@ -70,12 +70,12 @@ def starting(master: str | None) -> Iterator[None]:
 
 
 def is_of_spark(error: Exception) -> bool:
-    """Whether an error is what Spark, or Java below it, says."""
+    """Whether Spark, or Java below it, raised an error."""
     return type(error).__module__.startswith(("pyspark.errors", "py4j."))
 
 
 def first_line(error: Exception) -> str:
-    """What an error of Spark says, without the plan and the frames of Java."""
+    """The message of an error of Spark, without the plan and the frames of Java."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
     raised = [line for line in lines if "Error: " in line or "Exception: " in line]

@@ -1,4 +1,4 @@
-"""Documented SQL questions for analysts, run by name with `cpmon query`."""
+"""Documented SQL queries for analysts, run by name with `cpmon query`."""
 
 from .queries import Param, Query, queries, query, query_names
 

@@ -1,10 +1,10 @@
-"""The registry of ready-made questions: one SQL file each, documented, with parameters.
+"""The registry of shipped queries: one documented SQL file each, with parameters.
 
 The shipped ones are in this folder, those of a site among its definitions.
 
 A file opens with comments: the title, then what the answer means, then its parameters as
 `-- param: top = 10 -- how many users`, which the SQL names `$top`. Defaults are numbers, or texts
-in single quotes, and give a parameter its type.
+in single quotes, and determine the type of a parameter.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ _PARAM = re.compile(r"param:\s*(\w+)\s*=\s*('(?:[^']*)'|-?[\d.]+)\s*--\s*(.+)")
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """A parameter: `default` also says its type."""
+    """A parameter; `default` determines its type."""
 
     name: str
     default: Value
     doc: str
 
     def read(self, text: str) -> Value:
-        """A value that a user typed.
+        """Convert a value that a user typed.
 
         Raises:
             CpmonError: it is not of the parameter's type.
@@ -51,7 +51,7 @@ class Param:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A named question. `sql` runs on a catalogue with `bind()` as its parameters."""
+    """A named query. `sql` runs on a catalogue with `bind()` as its parameters."""
 
     name: str
     title: str
@@ -131,7 +131,7 @@ def parse(file: str, text: str) -> Query:
     """A query from the text of its file.
 
     Raises:
-        CpmonError: it has no title and description, or a parameter line cannot be read.
+        CpmonError: it has no title and description, or a parameter line is wrong.
     """
     text = text.strip()
     head = _head(text)

@@ -1,6 +1,6 @@
-"""Self-contained HTML pages: templates filled in, every text escaped, every name given.
+"""Self-contained HTML pages from templates: text is escaped, undefined names are errors.
 
-Text pages are filled in by the same rules, without escapes.
+Text pages follow the same rules, without escapes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 COLORS: dict[str, str] = tomllib.loads(
     (files(__package__) / "colors.toml").read_text(encoding="utf-8")
 )
-"""The colours of a drawing by the names that the pages' style has for them; all differ."""
+"""Colours of drawings by their names in the style of pages; all are different."""
 
 
 _TIME = re.compile(r"\d{4}-\d\d-\d\d(?: \d\d:\d\d(?::\d\d)?)?")
@@ -27,11 +27,10 @@ _BASE = (files(__package__) / "base.css").read_text(encoding="utf-8")
 
 
 def html_page(package: str, template: str, **values: Any) -> bytes:
-    """A page, UTF-8: a template that lies in a package, filled in.
+    """Render a template of a package as a page in UTF-8.
 
-    The filter `drawing` is for markup that needs no escaping, `times` for texts with times, which
-    then do not break across lines. `base` is always given: the style
-    that all pages have, with rules that repaint drawings in the colours of the page.
+    The filter `drawing` marks markup that needs no escaping, `times` keeps times in a text on one
+    line. `base` is always defined: the common style, with the rules for the colours of drawings.
     """
     from markupsafe import Markup
 
@@ -45,7 +44,7 @@ def html_page(package: str, template: str, **values: Any) -> bytes:
 
 
 def text_page(package: str, template: str, **values: Any) -> str:
-    """A text: a template that lies in a package, filled in."""
+    """Render a template of a package as text."""
     return _environment(package, autoescape=False).get_template(template).render(values)
 
 

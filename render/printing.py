@@ -1,8 +1,7 @@
-"""The print rules of the published tables: decimal, half up, and ratios of what was printed.
+"""The print rules of the published tables: decimal, half up, and ratios of printed values.
 
-A value is printed once, and from then on its printed form is the value: differences, sums and
-ratios in a table are computed from `Printed.value`, never from the float behind it. That is how
-0.003 and 0.002 come to stand for a ratio of 1.500.
+Differences, sums and ratios in a table are computed from the printed value, `Printed.value`, never
+from the original float: the ratio of 0.003 and 0.002 is 1.500.
 """
 
 from __future__ import annotations
@@ -16,18 +15,18 @@ from enum import StrEnum
 Number = int | float | Decimal
 
 SIGNIFICANT = 12
-"""Digits of a float that are taken for information; what lies behind them is binary noise."""
+"""Significant digits of a float; further digits are rounding errors."""
 RATIO_DIGITS = 3
 KEPT_CHARACTERS = 5
 
 _EXACT = Context(prec=400)
-"""Wide enough for any float written out in full."""
+"""Precision that is sufficient for all digits of any float."""
 _CLEAN = Context(prec=SIGNIFICANT, rounding=ROUND_HALF_EVEN)
 _SUFFIXES = ("", "k", "M", "G", "T")
 
 
 class Style(StrEnum):
-    """How a column fits its values into its characters."""
+    """How the values of a column are printed."""
 
     FIXED = "fixed"
     """A fixed number of decimals."""
@@ -51,10 +50,10 @@ class Format:
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """A cell as it stands in a table.
+    """A printed cell.
 
-    `value` is what later arithmetic uses: the printed number, or the full integer of one that
-    was abbreviated. None where there is no number: then `text` is a dash, or empty with `reason`.
+    `value` is the operand of later arithmetic: the printed number, or the full integer of an
+    abbreviated one. It is None without a number: then `text` is a dash, or empty with `reason`.
     """
 
     text: str
@@ -66,16 +65,15 @@ DASH = Printed("-", None)
 
 
 def blank(reason: str) -> Printed:
-    """An empty cell and why it is empty."""
+    """An empty cell with a reason."""
     return Printed("", None, reason)
 
 
 def exact(value: Number) -> Decimal:
-    """The decimal number that was meant.
+    """Convert to the intended decimal number.
 
-    A float is read in its shortest form and cut to 12 significant digits, so that a sum that
-    should be 1.4875 and came out as 1.48749999999999 still is a tie. Integers and decimals are
-    taken as they are.
+    A float is rounded to 12 significant digits, so that a sum of 1.48749999999999 that should be
+    1.4875 is still a tie. Integers and decimals are not changed.
     """
     if isinstance(value, Decimal):
         return value
@@ -85,13 +83,13 @@ def exact(value: Number) -> Decimal:
 
 
 def fixed(value: Decimal, digits: int) -> Decimal:
-    """Rounded half up to so many decimals; never a negative zero."""
+    """Rounded half up to a number of decimals; never a negative zero."""
     rounded = value.quantize(Decimal(1).scaleb(-digits), rounding=ROUND_HALF_UP, context=_EXACT)
     return abs(rounded) if rounded.is_zero() else rounded
 
 
 def show(value: Number | None, form: Format, *, scale: Number = 1, reason: str = "") -> Printed:
-    """A value as its column prints it, multiplied by `scale` before.
+    """Print a value multiplied by `scale` in the format of its column.
 
     None, NaN and infinity print as a blank, with `reason`.
     """
@@ -112,7 +110,7 @@ def show(value: Number | None, form: Format, *, scale: Number = 1, reason: str =
 
 
 def significant(value: Decimal, digits: int) -> Decimal:
-    """Rounded half up to so many significant digits, but never before the decimal point."""
+    """Rounded half up to significant digits, but not to less than whole numbers."""
     if value.is_zero():
         return Decimal(0)
     places = max(0, digits - 1 - value.adjusted())
@@ -123,7 +121,7 @@ def significant(value: Decimal, digits: int) -> Decimal:
 
 
 def ratio(value: Printed, base: Printed) -> Printed:
-    """Printed value over printed base, three decimals; a dash where the base prints zero."""
+    """Printed value / printed base with three decimals; a dash if the printed base is zero."""
     if value.value is None or base.value is None:
         return blank(value.reason or base.reason)
     if base.value.is_zero():
@@ -133,12 +131,12 @@ def ratio(value: Printed, base: Printed) -> Printed:
 
 
 def percent(value: Printed, base: Printed, shown: Callable[[Decimal], Printed]) -> Printed:
-    """By how many percent of its base a value differs from it, computed from the printed values.
+    """Difference of a value from its base in percent of the base, from the printed values.
 
-    A dash where the base prints zero, a blank where one of them has no number.
+    A dash if the printed base is zero, a blank if one of them has no number.
 
     Args:
-        shown: prints the percentage, which is unrounded.
+        shown: prints the unrounded percentage.
     """
     if base.value is not None and base.value.is_zero():
         return DASH

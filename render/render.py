@@ -1,11 +1,11 @@
-"""Arrow tables to bytes, for queries, listings and runs: the same everywhere, stable for tests.
+"""Renders Arrow tables as bytes, for queries, listings and runs, independent of the platform.
 
 Times are ISO-8601 in UTC with microseconds. NULL is empty in csv, table and markdown and null in
 json. Bytes are hexadecimal, differences of times as DuckDB writes them. A line break inside a cell
 of a table or of markdown is a backslash and an n. Nothing here loops over the rows of csv, json,
 jsonl or parquet.
 
-A result can come in parts, and leaves in parts: no format holds more than one of them in memory.
+Input and output are streams of parts; no format holds more than one part in memory.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 
 _ISO = "%Y-%m-%dT%H:%M:%S.%fZ"
 _YEARS = "BETWEEN TIMESTAMP '0001-01-01' AND TIMESTAMP '9999-12-31 23:59:59.999999'"
-"""Times that ISO-8601 and Python have; others and infinity are texts as DuckDB writes them."""
+"""Range of times in ISO-8601 and Python; DuckDB formats other ones and infinity."""
 _DECIMALS = 6
 _DIGITS = 38
-"""Digits of the decimal numbers in which Arrow has DuckDB's HUGEINT, which may have one more."""
+"""Digits of the decimal that Arrow has for DuckDB's HUGEINT, which can have one more."""
 _CONTROL = r"[\x00-\x1f\x7f-\x{9f}\x{200e}\x{200f}\x{2028}-\x{202e}\x{2066}-\x{2069}\x{feff}]"
-"""What `one_line` may change in a text, as Arrow's regular expressions have it."""
+"""Characters that `one_line` can change, as a regular expression of Arrow."""
 
 
 def render(table: pa.Table, format: str = "table", *, title: str = "") -> bytes:
@@ -57,12 +57,12 @@ def render(table: pa.Table, format: str = "table", *, title: str = "") -> bytes:
 def render_parts(
     parts: Iterable[pa.Table], format: str = "table", *, title: str = ""
 ) -> Iterator[bytes]:
-    """The parts of a table, one at least, in one of FORMATS as they come.
+    """Render the parts of a table, at least one, in one of FORMATS.
 
-    The columns of a text table are as wide as the first part needs, or more where a later one does.
+    The columns of a text table have the width of the first part, or more if a later part needs it.
 
     Raises:
-        CpmonError: there is no such format, or it has no word for a value.
+        CpmonError: there is no such format, or it cannot express a value.
     """
     writers: dict[str, Callable[[Iterator[pa.Table], str], Iterator[bytes]]] = {
         "table": _text,
@@ -99,7 +99,7 @@ def render_parts(
 
 
 def _conversion_errors() -> tuple[type[Exception], ...]:
-    """What is raised where a value has no word; asked for only where something was raised."""
+    """Exceptions for values that a format cannot express; imported only after an exception."""
     import duckdb
 
     return duckdb.Error, pa.ArrowException, OverflowError
@@ -108,7 +108,7 @@ def _conversion_errors() -> tuple[type[Exception], ...]:
 def _unprintable(
     part: pa.Table, format: str, write: Callable[..., Iterator[bytes]], error: Exception
 ) -> CpmonError:
-    """The error for a value that a format has no word for, with the column that has it."""
+    """The error for a value that a format cannot express, with its column."""
     for field in part.schema:
         try:
             for _ in write(iter([part.select([field.name])]), ""):
@@ -124,7 +124,7 @@ def _unprintable(
 
 
 def _distinct(table: pa.Table) -> pa.Table:
-    """The table with a number behind names that came before: a, a_2 (as of a join)."""
+    """Number repeated names of columns, as of a join: a, a_2."""
     names: list[str] = []
     for name in table.column_names:
         candidates = (f"{name}_{n}" if n > 1 else name for n in itertools.count(1))
@@ -133,7 +133,7 @@ def _distinct(table: pa.Table) -> pa.Table:
 
 
 def _spelled(table: pa.Table, sql_of: Callable[[str, pa.DataType], str]) -> pa.Table:
-    """The table with texts in place of the columns for whose type there is SQL."""
+    """Convert the columns for whose type there is SQL to text."""
     expressions = [sql_of(f"c{n}", field.type) for n, field in enumerate(table.schema)]
     if not any(expressions):
         return table
@@ -146,17 +146,17 @@ def _spelled(table: pa.Table, sql_of: Callable[[str, pa.DataType], str]) -> pa.T
 
 
 def _numbered(table: pa.Table) -> pa.Table:
-    """The table with columns c0, c1 ...: names that differ by case are one to DuckDB."""
+    """Rename columns to c0, c1 ..., since names in DuckDB ignore case."""
     return table.rename_columns([f"c{n}" for n in range(table.num_columns)])
 
 
 def _span_sql(column: str, kind: pa.DataType) -> str:
-    """SQL for the text of a span of time, of which neither Parquet nor polars has a type."""
+    """SQL for an interval as text, since neither Parquet nor polars has such a type."""
     return f"CAST({column} AS VARCHAR)" if pa.types.is_interval(kind) else ""
 
 
 def _plain_sql(column: str, kind: pa.DataType) -> str:
-    """SQL for times as ISO-8601 text in UTC, spans of time and bytes as text; "" of others."""
+    """SQL for times as ISO-8601 text in UTC, intervals and bytes as text; "" for other types."""
     if pa.types.is_timestamp(kind):
         time = _utc_sql(column, kind)
         printed = f"strftime(TRY_CAST({time} AS TIMESTAMP), '{_ISO}')"
@@ -178,7 +178,7 @@ def _known_sql(time: str) -> str:
 
 
 def _flat_sql(column: str, kind: pa.DataType) -> str:
-    """The same, and lists, structs and maps as JSON, for formats without a word for them."""
+    """Like `_plain_sql`, and lists, structs and maps as JSON, for formats without such types."""
     if pa.types.is_nested(kind):
         return f"CAST(to_json({_finite_sql(column, kind)}) AS VARCHAR)"
     return _plain_sql(column, kind)
@@ -193,7 +193,7 @@ def _query(sql: str, given: pa.Table) -> pa.Table:
 
 @functools.cache
 def _scratch() -> duckdb.DuckDBPyConnection:
-    """A database in memory for conversions; a new one takes 10 ms or more, for each part."""
+    """A cached database in memory for conversions; a new one for each part would take 10 ms."""
     import duckdb
 
     return duckdb.connect(config={"threads": 1})
@@ -239,7 +239,7 @@ def _objects(table: pa.Table) -> list[bytes]:
 
 
 def _finite_sql(value: str, kind: pa.DataType) -> str:
-    """A value with null for NaN and infinity, for which JSON has no word, at any depth."""
+    """SQL for a value with NaN and infinity, which JSON lacks, as null at any depth."""
     if pa.types.is_floating(kind):
         return f"CASE WHEN isfinite({value}) THEN {value} END"
     if pa.types.is_decimal(kind) and kind.precision == _DIGITS and not kind.scale:
@@ -258,12 +258,10 @@ def _finite_sql(value: str, kind: pa.DataType) -> str:
 
 
 def _literal(text: str) -> str:
-    """A text as SQL has it."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def _name(name: str) -> str:
-    """A name as SQL has it."""
     return '"' + name.replace('"', '""') + '"'
 
 
@@ -280,7 +278,7 @@ def _parquet(parts: Iterator[pa.Table], _title: str) -> Iterator[bytes]:
 
 
 class _Sink(io.BytesIO):
-    """A file that is written from front to back, whose bytes are taken out as they come."""
+    """A buffer that is written sequentially and drained by `take`."""
 
     _taken = 0
 
@@ -289,7 +287,7 @@ class _Sink(io.BytesIO):
         return self._taken + super().tell()
 
     def take(self) -> bytes:
-        """The bytes since the last time."""
+        """Remove and return the buffered bytes."""
         data = self.getvalue()
         self._taken += len(data)
         self.seek(0)
@@ -312,7 +310,7 @@ def _xlsx(parts: Iterator[pa.Table], title: str) -> Iterator[bytes]:
 
 
 def _sheet_columns(table: pa.Table) -> Iterator[list[Any]]:
-    """The cells of a sheet by column: a time that Python does not have is a text."""
+    """The cells of a sheet by column; times out of the range of Python are text."""
     cells = _spelled(table, _sheet_sql)
     odd = [
         (pa.types.is_temporal(column.type) and column.null_count > given.null_count)
@@ -328,7 +326,7 @@ def _sheet_columns(table: pa.Table) -> Iterator[list[Any]]:
 
 
 def _sheet_sql(column: str, kind: pa.DataType) -> str:
-    """SQL for a column of a sheet, which has times of its own; NULL for those it has not."""
+    """SQL for a column of a sheet; times out of its range are NULL."""
     if pa.types.is_timestamp(kind):
         time = _utc_sql(column, kind)
         return f"CASE WHEN {_known_sql(time)} THEN CAST({time} AS TIMESTAMP) END"
@@ -338,7 +336,7 @@ def _sheet_sql(column: str, kind: pa.DataType) -> str:
 
 
 def _texts(column: pa.ChunkedArray) -> pa.Array:
-    """A column as texts, empty for NULL; only floats and unusual types are looked at one by one."""
+    """A column as text, empty for NULL; only floats and unusual types need a loop over values."""
     kind = column.type
     if pa.types.is_dictionary(kind):
         column, kind = column.cast(kind.value_type), kind.value_type
@@ -363,7 +361,7 @@ def _cell(value: Any) -> str:
 
 
 def _short(value: float) -> str:
-    """A float for a person: up to six decimals, without trailing zeros."""
+    """A float with up to six decimals, without trailing zeros."""
     if not math.isfinite(value):
         return ""
     if value and abs(value) < 10.0**-_DECIMALS:

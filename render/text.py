@@ -1,4 +1,4 @@
-"""Text tables: the one writer of aligned columns, wrapped notes and Markdown tables."""
+"""Writes text tables with aligned columns, wrapped notes, and Markdown tables."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def text_lines(
     least: Sequence[int] = (),
     gap: str = GAP,
 ) -> list[str]:
-    """Columns of texts as lines, each as wide as its longest text.
+    """Lines of aligned columns, each as wide as its longest text.
 
     Args:
-        left: for each column whether its texts stand to the left.
-        least: for each column how wide it is at least.
+        left: for each column whether it is left-aligned.
+        least: for each column its minimal width.
     """
     arrays = [c if isinstance(c, pa.Array) else pa.array(c, pa.string()) for c in columns]
     widths = [pc.max(pc.utf8_length(array)).as_py() or 0 for array in arrays]
@@ -41,10 +41,10 @@ def text_lines(
 
 
 def grid_lines(grids: Sequence[Grid], left: int, gap: str = GAP) -> list[list[str]]:
-    """The lines of several grids below each other, with columns of one width.
+    """The lines of several grids with columns of a common width.
 
     Args:
-        left: so many columns stand to the left, the others to the right.
+        left: number of left-aligned columns; the others are right-aligned.
     """
     columns = list(zip(*itertools.chain.from_iterable(grids), strict=True))
     lines = iter(text_lines(columns, [n < left for n in range(len(columns))], gap=gap))
@@ -52,7 +52,7 @@ def grid_lines(grids: Sequence[Grid], left: int, gap: str = GAP) -> list[list[st
 
 
 def bullets(notes: Iterable[str]) -> list[str]:
-    """Notes as wrapped lines, each behind a star."""
+    """Notes as wrapped lines with a star before each note."""
     wrap = textwrap.TextWrapper(WIDTH, initial_indent="* ", subsequent_indent="  ")
     return [line for note in notes for line in wrap.wrap(note)]
 
@@ -64,11 +64,11 @@ def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]], left: Seq
 
 
 def _markdown_row(cells: Iterable[str]) -> str:
-    """One line; bars, and what would be markup, are escaped inside cells."""
+    """A row; bars and markup inside cells are escaped."""
     return "| " + " | ".join(map(_markdown_cell, cells)) + " |"
 
 
 def _markdown_cell(cell: str) -> str:
-    if "|" in cell or "<" in cell:  # else a backslash stands for nothing but itself
+    if "|" in cell or "<" in cell:  # otherwise a backslash is literal
         cell = cell.replace("\\", "\\\\")
     return cell.replace("|", "\\|").replace("<", "\\<")

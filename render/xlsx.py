@@ -1,7 +1,6 @@
-"""XLSX workbooks: numbers stay numbers, times are times, texts are texts and never formulas.
+"""Writes XLSX workbooks: numbers and times keep their type; text is never a formula.
 
-Rows are written as they come and leave memory at once. Excel has no time zones, so headings or the
-lines above a table say which one its times are in.
+Rows are streamed. Excel has no time zones, so headings or the lines above a table name the zone.
 """
 
 from __future__ import annotations
@@ -19,9 +18,9 @@ from typing import Any
 from ..core.text import printable
 
 MAX_ROWS = 1_048_576
-"""Rows of a sheet; what does not fit goes on in another one."""
+"""Most rows of a sheet; further rows are in another one."""
 MAX_TEXT = 32_767
-"""Characters of a cell."""
+"""Most characters of a cell."""
 MAX_EXACT = 2**53
 """A cell holds a floating point number; larger integers are written as text."""
 MAX_NAME = 31
@@ -43,7 +42,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """A table with lines of text above and below; its last rows may be set off as summaries."""
+    """A table with lines of text above and below; its last rows can be summaries."""
 
     name: str
     columns: Sequence[Column]
@@ -54,7 +53,7 @@ class Sheet:
 
 
 def workbook(sheets: Iterable[Sheet]) -> Iterator[bytes]:
-    """The file of some sheets, in pieces; rows are asked for one after the other."""
+    """Write sheets as the file of a workbook, in pieces; rows are streamed."""
     import xlsxwriter
 
     options = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
@@ -69,7 +68,7 @@ def workbook(sheets: Iterable[Sheet]) -> Iterator[bytes]:
 
 
 def number_of(text: str) -> float | str | None:
-    """A printed number as one; another text as it is, and an empty one as nothing."""
+    """A printed number as a float, an empty text as None, other text unchanged."""
     return float(text.replace(",", "")) if NUMBER.fullmatch(text) else text or None
 
 
@@ -86,7 +85,7 @@ class _Writer:
         self._row = 0
 
     def write(self, sheet: Sheet) -> None:
-        """Write a sheet, and as many others as its rows need."""
+        """Write a sheet, and further ones if its rows need them."""
         formats = [self._format(column, bold=False) for column in sheet.columns]
         self._begin(sheet)
         for row in sheet.rows:
@@ -109,7 +108,7 @@ class _Writer:
         self._page.freeze_panes(self._row, 0)
 
     def _name(self, name: str) -> str:
-        """A name that Excel takes, and that no other sheet has."""
+        """A valid and unique name of a sheet."""
         plain = re.sub(r"[\[\]:*?/\\]", "_", printable(name)).strip("'") or "sheet"
         number, free = 1, plain[:MAX_NAME]
         while free.lower() in self._names:

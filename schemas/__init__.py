@@ -1,4 +1,4 @@
-"""What bytes mean: record layouts as data, and the small vocabulary that reads them."""
+"""Record layouts as data, and the vocabulary that describes them."""
 
 from .field import HEADER, HEADER_LENGTH, Field, Role, Type
 from .layout import Group, Kind, Layout

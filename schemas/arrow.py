@@ -1,4 +1,4 @@
-"""The Arrow schema of a landed table: what every row has, then the fields under IBM's names."""
+"""The Arrow schema of a landed table: common columns, then the fields under IBM's names."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ SHORT = 2
 """Bytes of the widest unsigned numbers that land in 32 bits."""
 
 TEXT = pa.dictionary(pa.int32(), pa.string())
-"""Names repeat every interval, so text is held, and written, as a dictionary."""
+"""Text is dictionary-encoded, since names repeat every interval."""
 
 
 def _read_columns() -> dict[str, list[pa.Field]]:
-    """Table -> columns that no layout has, of `columns.csv`."""
+    """Reads `columns.csv`: table -> columns that are in no layout."""
     text = (files(__package__) / "columns.csv").read_text(encoding="utf-8")
     columns: dict[str, list[pa.Field]] = defaultdict(list)
     for row in csv.DictReader(text.splitlines()):
@@ -35,7 +35,7 @@ def _read_columns() -> dict[str, list[pa.Field]]:
 
 _COLUMNS = _read_columns()
 ROW = tuple(_COLUMNS["row"])
-"""What every landed row starts with. `system` and `dump` are in the folder's name."""
+"""First columns of every landed row; `system` and `dump` are in the name of the folder."""
 (ENTRY, CODE), (TAIL,) = _COLUMNS["entry"], _COLUMNS["tail"]
 
 
@@ -88,52 +88,52 @@ def arrow_schema(layout: Layout) -> pa.Schema:
 
 
 def row_keys(layout: Layout) -> tuple[Field, ...]:
-    """The fields that say what a row is about, the record's own keys first."""
+    """The key fields of a row; those of the record come first."""
     return (*outer_keys(layout), *layout.keys)
 
 
 def owner_keys(layout: Layout) -> tuple[str, ...]:
     """Columns that name the owner of a row's counters: the same from sample to sample.
 
-    Of entries that a record lists it is their own keys that name it, wherever they stand. Places of
-    a fixed number may be empty, so that there the place counts as well; of entries without a key
-    it is all there is.
+    Entries of a counted group are identified by their keys, wherever they are in the record. In a
+    group of fixed size entries can be empty, so that their place belongs to the key; entries
+    without keys are identified by their place alone.
     """
     names = tuple(key.name for key in row_keys(layout))
     return (*names, ENTRY.name) if layout.parent and _counts_place(layout) else names
 
 
 def _counts_place(entry: Layout) -> bool:
-    """Whether the place of an entry is part of what it is."""
+    """Whether the place of an entry belongs to its key."""
     group = next(g for g in find(entry.parent).groups if g.entry.name == entry.name)
     return not entry.keys or (isinstance(group.count, int) and group.count > 1)
 
 
 def told_apart(layout: Layout) -> tuple[str, ...]:
-    """Columns that no two rows of a dump and time share: the owner's, and slots."""
+    """Columns that are unique in a dump and time stamp: owner keys and slots."""
     slots = (slot.name for around in (*_around(layout), layout) for slot in around.slots)
     return (*owner_keys(layout), *slots)
 
 
 def outer_keys(layout: Layout) -> tuple[Field, ...]:
-    """The keys that a group's entries have from the record around them; none for a record."""
+    """The keys that entries of a group inherit from the enclosing record; none for a record."""
     return row_keys(find(layout.parent)) if layout.parent else ()
 
 
 def inherited(layout: Layout) -> tuple[Field, ...]:
-    """The columns that a group's entries have from what is around them: keys, slots, syncs."""
+    """The columns that entries inherit from enclosing ones: keys, slots, syncs."""
     around = _around(layout)
     slots = (field for each in around for field in (*each.slots, *each.syncs))
     return (*outer_keys(layout), *slots)
 
 
 def syncs(layout: Layout) -> tuple[str, ...]:
-    """The two columns that differ where a row's block was being written; none without such."""
+    """The two columns that differ if a row's block was being written; empty without these."""
     return tuple(field.name for each in (*_around(layout), layout) for field in each.syncs)
 
 
 def _around(layout: Layout) -> tuple[Layout, ...]:
-    """The record and the entries around a group's entries, outermost first; none of a record."""
+    """The enclosing record and entries, outermost first; empty for a record."""
     if not layout.parent:
         return ()
     above = find(layout.parent)
@@ -143,7 +143,7 @@ def _around(layout: Layout) -> tuple[Layout, ...]:
 def schemas() -> dict[str, pa.Schema]:
     """Table name -> schema, of every table that a dump can land in.
 
-    Fields without a place come last: NULL, unless a dump has one at a place that is assumed.
+    Unplaced fields come last; they are NULL unless a dump has an assumed place.
     """
     return _schemas(fingerprint())
 

@@ -1,4 +1,4 @@
-"""A layout as rows to look at: fields, bits under them, groups with their entries."""
+"""A layout as rows for display: fields with their bits, groups with their entries."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _group(table: str, group: Group) -> Described:
 
 
 def _extent(group: Group) -> str:
-    """Where the entries are and how many."""
+    """Place and number of the entries."""
     each = f"{group.stride} bytes each"
     if group.stride == REST:
         each = "sharing the rest of the record"
@@ -96,7 +96,7 @@ def _extent(group: Group) -> str:
 
 @dataclass(frozen=True)
 class Difference:
-    """A difference of a record between two releases; `fields` names those that it is about."""
+    """A difference of a record between two releases; `fields` names the affected fields."""
 
     record: str
     change: str
@@ -129,7 +129,7 @@ def release_diff(layouts: Iterable[Layout], old: str, new: str) -> Iterator[Diff
 
 
 def _names(layout: Layout, release: str) -> Iterator[str]:
-    """The fields that a release has, those of entries with the name of their table."""
+    """Names of the fields that a release has; those of entries with the name of their table."""
     length = layout.written_at(release)
     tables = [("", f) for f in layout.columns if f.is_inside(length)]
     for group in layout.groups:

@@ -1,7 +1,7 @@
 """The vocabulary of one field: its place, type, role and provenance.
 
-Everything that knows offsets is derived from it: the wire dtype, the construct Struct, the column
-plan, the Arrow schema, the views of the catalogue.
+The wire dtype, the construct Struct, the column plan, the Arrow schema and the views are derived
+from it.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ from enum import StrEnum
 
 
 class Type(StrEnum):
-    """How the bytes of a field are written."""
+    """Encoding of the bytes of a field."""
 
     UNSIGNED = "unsigned"
     SIGNED = "signed"
     CHAR = "char"
     """EBCDIC text, padded with blanks on the right."""
     GUEST = "guest"
-    """Text that a guest wrote: ASCII where it starts with an ASCII letter or digit, else EBCDIC; in
-    hexadecimal digits where that has control characters, and so is no text."""
+    """Text that a guest wrote: ASCII if it starts with an ASCII letter or digit, else EBCDIC; as
+    hexadecimal digits if that has control characters."""
     BITS = "bits"
-    """Flags, or bytes without a number in them."""
+    """Flags, or bytes that are no number."""
     BIT = "bit"
-    """A named bit of a field, or several side by side: a boolean, or a small number."""
+    """A named bit of a field, a boolean; or several adjacent bits, a small number."""
     CODE = "code"
-    """The name of a value that a field can have, or some bits of it."""
+    """The name of a value of a field or of some of its bits."""
     PACKED = "packed"
     """Decimal digits, two a byte, without a sign."""
     TOD = "tod"
@@ -36,7 +36,7 @@ class Type(StrEnum):
     """A point in time by a guest's clock: seconds since 1970, or a TOD clock, whose highest bit is
     set. Lands as microseconds since 1970."""
     COUNTED = "counted"
-    """UTF-8 text behind two bytes that hold how many it has. What follows it stands behind it."""
+    """UTF-8 text after two bytes with its length; the next field follows directly."""
     PART = "part"
     """Bytes that the record locates by two of its numbers; their fields land in the same row."""
     RESERVED = "reserved"
@@ -45,34 +45,34 @@ class Type(StrEnum):
 
 
 class Role(StrEnum):
-    """What a field is for; deltas, rules and report headings follow from it."""
+    """Semantics of a field; deltas, rules and report headings follow from it."""
 
     KEY = "key"
     SLOT = "slot"
-    """Tells rows of one key and time apart, such as the buffer that a guest wrote into. It says
-    nothing of what they are about: the next sample may have it elsewhere."""
+    """Distinguishes rows of one key and time stamp, such as the buffer of a guest. It does not
+    identify an object: the next sample can use another slot for it."""
     COUNTER = "counter"
-    """Only grows, from IPL or logon on."""
+    """Only increases, from IPL or logon on."""
     COUNTDOWN = "countdown"
-    """A counter that runs downwards."""
+    """A counter that decreases."""
     GAUGE = "gauge"
-    """A level, as it was when the sample was taken."""
+    """A level at the time of the sample."""
     FLAG = "flag"
     SYNC = "sync"
-    """A count raised before, and another raised after, a guest writes a block: where they differ
-    the block was being written, and its figures are of no one time."""
+    """One of two counts, which a guest increments before and after it writes a block. If they
+    differ, the block was being written, and its figures are inconsistent."""
     TIME = "time"
     TEXT = "text"
 
 
 class Provenance(StrEnum):
-    """How sure we are of an offset."""
+    """Evidence for an offset."""
 
     PUBLISHED = "published"
     DERIVED = "derived"
     INFERRED = "inferred"
     ASSUMED = "assumed"
-    """Of a generated dump: its scenario chose the place."""
+    """The scenario of a generated dump chose the place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +80,10 @@ class Field:
     """One row of a layout: bytes `offset` to `end` of the record, header included.
 
     `of` names the field that this one is a second view of, or the group whose entry it labels.
-    A `length` of 0 is that of text or bytes up to the end of the record, however long it is.
-    Other fields share bytes only if no release has both. `code` is the mask of a bit in its byte,
-    as two hexadecimal digits, or what a label says. `since` and `until` are releases ("4.3.0"),
-    empty where no difference is known. `behind` names the part that the field is in, or the counted
-    text that it follows: then its offset counts from there.
+    A `length` of 0 means up to the end of the record. Other fields share bytes only if no release
+    has both. `code` is the mask of a bit in its byte, as two hexadecimal digits, or the text of a
+    label. `since` and `until` are releases ("4.3.0"), or empty. `behind` names the part that the
+    field is in, or the counted text that it follows; its offset counts from there.
     """
 
     offset: int
@@ -103,12 +102,12 @@ class Field:
 
     @property
     def place(self) -> str:
-        """The offset as layout files have it: `24`, or `fs_type+24` behind a text."""
+        """The offset as in layout files: `24`, or `fs_type+24` after a text."""
         return f"{self.behind}+{self.offset}" if self.behind else str(self.offset)
 
     @property
     def end(self) -> int:
-        """Offset of the first byte behind the field."""
+        """Offset of the first byte after the field."""
         return self.offset + self.length
 
     @property
@@ -123,11 +122,11 @@ class Field:
 
     @property
     def is_cumulative(self) -> bool:
-        """Whether only differences between samples mean something."""
+        """Whether the field needs deltas between samples."""
         return self.role in (Role.COUNTER, Role.COUNTDOWN)
 
     def end_in(self, length: int) -> int:
-        """Offset of the first byte behind the field in a record of `length` bytes."""
+        """Offset of the first byte after the field in a record of `length` bytes."""
         return length if self.is_open else self.end
 
     def is_inside(self, length: int) -> bool:
@@ -141,12 +140,11 @@ class Field:
 
     @property
     def limit(self) -> int | None:
-        """The largest value that a number of 64 bits can have; None where any value is possible.
+        """The largest possible value of a 64-bit number; None if all values are possible.
 
-        What is counted since IPL or logon, and how long something takes, keeps its highest bit
-        free: 2^63 TOD units are 71 years. A level of frames or bytes stays below 2^53, which is
-        8 PiB, and the last number that a DOUBLE holds exactly. Clocks, keys and flags use all of
-        their bits, and so may a level whose unit is not known, or is that of a clock.
+        Counters and durations never set the highest bit: 2^63 TOD units are 71 years. Levels of
+        frames or bytes stay below 2^53, which is 8 PiB and the limit of exact numbers in a
+        DOUBLE. Clocks, keys, flags, and levels of clocks or of unknown unit use all bits.
         """
         if self.type is Type.CLOCK:
             return LARGEST_COUNT
@@ -158,22 +156,22 @@ class Field:
         return LARGEST_LEVEL if measured else None
 
     def landed(self, value: int) -> int:
-        """A value as it lands: one of 64 bits as the signed number of the same bits."""
+        """The value in Parquet; unsigned numbers of 64 bits become signed, with the same bits."""
         return value - (1 << 64) if value > LARGEST_COUNT else value
 
     @property
     def mask(self) -> int:
-        """Which bits of its byte a bit row stands for: 0x80 is the leftmost."""
+        """Mask of a bit row in its byte: 0x80 is the leftmost bit."""
         return int(self.code, 16)
 
     @property
     def shift(self) -> int:
-        """How far to the right the bits of a bit row are moved to make a number."""
+        """Right shift that makes a number of the bits of a bit row."""
         return (self.mask & -self.mask).bit_length() - 1
 
     @property
     def is_boolean(self) -> bool:
-        """Whether a bit row is one bit, and not a number of several."""
+        """Whether a bit row is a single bit."""
         return self.mask.bit_count() == 1
 
     @property
@@ -194,7 +192,7 @@ NUMBERS = frozenset({Type.UNSIGNED, Type.SIGNED, Type.TOD, Type.TIMER, Type.CLOC
 WIDTHS = (1, 2, 4, 8)
 
 COUNT_LENGTH = 2
-"""Bytes in front of a counted text."""
+"""Bytes of the length before a counted text."""
 
 WIDEST = 8
 """Bytes of the widest numbers. A counter of that width never wraps."""
@@ -203,16 +201,16 @@ LARGEST_LEVEL = 2**53 - 1
 UNBOUNDED_UNITS = ("tod", "unknown", "")
 
 LONGEST_RECORD = 0xFFFF
-"""Bytes of a record at most: its header has two bytes for the length."""
+"""Most bytes of a record: its header has two bytes for the length."""
 
 EPOCH_US = 0x7D91048BCA000000 >> 12
 """1970-01-01 as microseconds of the TOD clock, which starts in 1900."""
 CLOCK_S = 1 << 43
-"""Seconds from 1970 on that no guest's clock shows."""
+"""Upper bound of seconds since 1970 in a guest's clock."""
 
 
 def clock_to_unix_us(clock: int) -> int:
-    """Microseconds since 1970 of a guest's clock; `1 << 63`, beyond its limit, where it is none.
+    """Microseconds since 1970 of a guest's clock; `1 << 63`, beyond the limit, if it is invalid.
 
     Args:
         clock: seconds since 1970, or a TOD clock, whose highest bit is set.
@@ -227,7 +225,7 @@ FIRST_EBCDIC, LAST_CONTROL = 0x40, 0xFF
 
 
 def utf8(text: bytes) -> str:
-    """UTF-8 text, with what is none spelt out, so that different bytes are different texts."""
+    """Decodes UTF-8 with invalid bytes escaped, so that different bytes are different texts."""
     return text.decode("utf-8", "backslashreplace")
 
 
@@ -239,7 +237,7 @@ HEADER = (
     Field(6, 2, Type.UNSIGNED, "mrhdrrc"),
     Field(8, 8, Type.TOD, "mrhdrtod"),
 )
-"""The header that every record starts with (IBM: MRRECHDR). Bytes 5 and 16 to 19 are reserved."""
+"""The header of every record (IBM: MRRECHDR). Bytes 5 and 16 to 19 are reserved."""
 
 
 REST = "rest"

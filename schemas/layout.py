@@ -18,7 +18,7 @@ from .release import Release, ends_before, parse_release, release_key
 
 
 class Kind(StrEnum):
-    """When CP writes a record."""
+    """Occasion on which CP writes a record."""
 
     SAMPLE = "sample"
     EVENT = "event"
@@ -27,9 +27,9 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A group is there only in records in which the bytes at `field` begin with one of `prefixes`.
+    """Only records whose bytes at `field` begin with one of `prefixes` have a group.
 
-    `negated`: in all others.
+    `negated`: only the other records have it.
     """
 
     field: str
@@ -42,7 +42,7 @@ class Condition:
 
     @property
     def reach(self) -> int:
-        """Bytes of the field that decide."""
+        """Number of the field's bytes that are compared."""
         return max(map(len, self.prefixes))
 
 
@@ -69,12 +69,12 @@ class Group:
 
     @property
     def offset(self) -> int:
-        """Offset of the first entry where that is known without a record, else 0."""
+        """Offset of the first entry if it is fixed, else 0."""
         return self.start if isinstance(self.start, int) else 0
 
     @property
     def end(self) -> int:
-        """Offset behind the last entry where that is known without a record, else 0."""
+        """Offset after the last entry if it is fixed, else 0."""
         numbers = (self.start, self.stride, self.count)
         if all(isinstance(n, int) for n in numbers):
             return int(self.start) + int(self.stride) * int(self.count)
@@ -82,7 +82,7 @@ class Group:
 
     @functools.cached_property
     def codes(self) -> tuple[str | None, ...]:
-        """What the labels say of each entry, None of those without one; empty without labels."""
+        """The label of each entry, None for an entry without one; empty without labels."""
         if not self.labels:
             return ()
         labels = {label.offset: label.code or label.name for label in self.labels}
@@ -92,11 +92,11 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Sequel:
-    """Fields that stand behind those of fixed offsets, and land in the same row.
+    """Fields after those of fixed offsets that land in the same row.
 
-    `start` names the counted text that they follow, or the number that holds where they begin;
-    `size` the number that holds how many bytes they have, empty behind a text: then all that its
-    own part has. `layout` has their fields, with offsets from the first of these bytes.
+    `start` names the counted text that they follow, or the number with their offset; `size` the
+    number with their length, empty after a text: then they have the rest of its part. `layout` has
+    their fields, with offsets from the first of these bytes.
     """
 
     start: str
@@ -106,9 +106,9 @@ class Sequel:
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """What the bytes of one record mean. Also describes one entry of a group, then without header.
+    """The layout of one record, or of one entry of a group, which has no header.
 
-    `keys` identify a row together with its time stamp. `length` is the end of the last byte known.
+    `keys` identify a row together with its time stamp. `length` is the end of the last known byte.
     Layouts are compared by identity: the registry holds one of each.
     """
 
@@ -119,20 +119,20 @@ class Layout:
     kind: Kind = Kind.SAMPLE
     grain: str = ""
     until: str = ""
-    """The last release that writes the record; empty where none is known to have given it up."""
+    """The last release that writes the record; empty if it is still written."""
     title: str = ""
     provenance: Provenance = Provenance.INFERRED
     groups: tuple[Group, ...] = ()
     bits: tuple[Field, ...] = ()
-    """Rows that name bits of fields; they do not land, views show them."""
+    """Rows that name bits of fields; they are columns of views, not of files."""
     codes: tuple[Field, ...] = ()
-    """Rows that name values of fields; they do not land, the dictionary has them."""
+    """Rows that name values of fields, for the dictionary."""
     lengths: tuple[tuple[str, int], ...] = ()
     """Published lengths, as (release, bytes), oldest release first."""
     parent: str = ""
-    """Table whose records or entries this layout's entries are in; empty for a record."""
+    """Table of the record or entries that contain this layout's entries; empty for a record."""
     labelled: bool = False
-    """Whether each entry has a code beside its position."""
+    """Whether entries have a code as well as a position."""
     sequel: Sequel | None = None
 
     def __str__(self) -> str:
@@ -141,12 +141,12 @@ class Layout:
 
     @functools.cached_property
     def columns(self) -> tuple[Field, ...]:
-        """The fields that land: those that are placed, then those of the sequel."""
+        """The fields that land: those of fixed offsets, then those of the sequel."""
         return (*self.placed, *(self.sequel.layout.columns if self.sequel else ()))
 
     @functools.cached_property
     def placed(self) -> tuple[Field, ...]:
-        """The fields of fixed offsets that land, in order of these: all but the reserved ones."""
+        """The fields of fixed offsets that land, by offset, without reserved ones."""
         return tuple(f for f in self.fields if f.type is not Type.RESERVED)
 
     @functools.cached_property
@@ -156,17 +156,17 @@ class Layout:
 
     @functools.cached_property
     def keys(self) -> tuple[Field, ...]:
-        """The fields that say what a row is about; with its time stamp they tell rows apart."""
+        """The key fields; together with the time stamp they identify a row."""
         return tuple(f for f in self.columns if f.role is Role.KEY)
 
     @functools.cached_property
     def syncs(self) -> tuple[Field, ...]:
-        """The fields that differ where a block was being written."""
+        """The fields that differ if a block was being written."""
         return tuple(f for f in self.columns if f.role is Role.SYNC)
 
     @functools.cached_property
     def slots(self) -> tuple[Field, ...]:
-        """The fields that tell rows of one key and time stamp apart where several are possible."""
+        """The fields that distinguish several rows of one key and time stamp."""
         return tuple(f for f in self.columns if f.role is Role.SLOT)
 
     @functools.cached_property
@@ -178,9 +178,9 @@ class Layout:
 
     @functools.cached_property
     def dtype(self) -> np.dtype[np.void]:
-        """The record as it is written, header included: packed, big-endian, `length` bytes.
+        """The packed big-endian dtype of a record, header included, of `length` bytes.
 
-        Without a field up to the record's end, since it has no length of its own.
+        A field up to the end of the record is excluded, since it has no fixed length.
         """
         header = () if self.parent else HEADER
         fields = [*header, *(f for f in self.placed if not f.is_open)]
@@ -217,10 +217,10 @@ class Layout:
         return tuple(code for code in self.codes if code.of == field.name)
 
     def at(self, release: str) -> Layout:
-        """The layout as of a release: without what it no longer has, or has not yet.
+        """The layout of a release, without fields that it does not have.
 
-        The same object where nothing differs. Bytes appended by later releases do not count
-        here: the length of a record says which of them it has.
+        Returns this object if nothing differs. Fields appended by later releases stay, since the
+        length of a record shows which of them it has.
 
         Raises:
             LayoutError: the release is not made of numbers and points.
@@ -237,9 +237,9 @@ class Layout:
         )
 
     def absent(self, release: str) -> frozenset[str]:
-        """Names of the fields and groups whose bytes meant something else in a release.
+        """Names of the fields and groups whose bytes have another meaning in a release.
 
-        Bytes that came with a later release are none of these: the length of a record says which
+        Fields appended by later releases are not among them: the length of a record shows which
         of them it has.
 
         Raises:
@@ -256,7 +256,7 @@ class Layout:
         return frozenset(ended | (later & (self.replacing | inside)))
 
     def _reach(self, now: Release) -> int:
-        """Bytes that a release has for certain: what came later inside them was reserved there."""
+        """Bytes that a release certainly has; later fields inside them were reserved there."""
         lengths = [n for r, n in self.lengths if release_key(r) <= now.key]
         ends = [
             s.end for s in self._spans if not s.since or not now.is_before(parse_release(s.since))
@@ -265,10 +265,9 @@ class Layout:
 
     @functools.cached_property
     def replacing(self) -> frozenset[str]:
-        """Names of the fields and groups that stand where an earlier release had another.
+        """Names of the fields and groups at bytes that have another meaning in an earlier release.
 
-        Where entries begin at a place that the record tells, they stood there before what came
-        later.
+        Located entries of the earlier release can be at such bytes, too.
         """
         old = [s for s in self._spans if s.until]
         newer = {
@@ -284,13 +283,13 @@ class Layout:
 
     @functools.cached_property
     def _spans(self) -> tuple[Field | Group, ...]:
-        """Fields, reserved bytes, and the groups whose place is known."""
+        """Fields, reserved bytes, and groups of fixed offsets."""
         return (*self.fields, *(group for group in self.groups if group.end))
 
     def length_at(self, release: str) -> int:
         """Bytes that a release writes: the published length nearest above or at it, else below.
 
-        Never more than `length`, since nothing is known of the bytes behind that.
+        At most `length`, since later bytes are unknown.
         """
         key = release_key(release)
         later = [n for r, n in self.lengths if release_key(r) >= key]
@@ -299,11 +298,11 @@ class Layout:
         return min(nearest, self.length)
 
     def written_at(self, release: str) -> int:
-        """Bytes of a record as the release writes it, without what is appended to find it by place.
+        """Length of a record in a release, without located groups.
 
-        Other than `length_at`, a published length counts in full, also where nothing is known of
-        the bytes at its end. A release between two published ones has what is known to be there by
-        then; bytes that nothing is known of came with the release that they are published for.
+        Unlike `length_at`, it is the full published length, even if the last bytes are unknown. A
+        release between two published ones has the fields known by then; unknown bytes belong to
+        the release that they are published for.
         """
         key = release_key(release)
         before = [n for r, n in self.lengths if release_key(r) <= key]
@@ -316,7 +315,7 @@ class Layout:
         return max(least, most)
 
     def tables(self) -> Iterator[Layout]:
-        """This layout and those of its groups: every table that its records land in."""
+        """This layout and those of its groups: all tables that its records land in."""
         yield self
         for group in self.groups:
             yield from group.entry.tables()

@@ -1,4 +1,4 @@
-"""Layouts from the rows of their files: one file a record, `records.csv` for what it has once."""
+"""Builds layouts from CSVs: a file for each record, and `records.csv` with a row for each."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ COMMON = frozenset(
     {"system", "dump", "date", "tod", "tod_us", "interval_end", "record_offset", "seconds"}
     | {"entry", "code", "tail"}
 )
-"""Columns that tables and their views have beside the fields."""
+"""Columns of tables and views that are no fields."""
 
 
 def check_names(name: str, rows: list[Row]) -> None:
-    """Names are those of one thing each, and none of a column that every table has."""
+    """Check that names are unique, and that none is that of a common column."""
     named = [
         row["name"]
         for row in rows
@@ -48,7 +48,7 @@ def check_names(name: str, rows: list[Row]) -> None:
 
 
 def check_overlaps(name: str, fields: list[Field], base: int) -> None:
-    """Only a declared second view may share bytes; its field must exist and enclose it."""
+    """Check that only second views share bytes with a field, and that it encloses them."""
     reach, own = base, [f for f in fields if not f.of]
     for number, field_ in enumerate(own):
         if field_.offset < base:
@@ -82,7 +82,7 @@ def _together(field: Field, other: Field) -> bool:
 
 
 def check_group(name: str, group: Group) -> None:
-    """Entries lie in a record, labels stand on them; those with groups come one a record."""
+    """Check that entries are in the record and labels on entries; nested groups need one entry."""
     if group.stride == 0:
         raise LayoutError(f"group {name} has entries of 0 bytes", expected="1 or more")
     if group.end > LONGEST_RECORD:
@@ -103,7 +103,7 @@ def check_group(name: str, group: Group) -> None:
 
 
 def check_operands(layout: Layout) -> None:
-    """A group's operands are numbers of the fixed part of the record; so is its condition."""
+    """Check that operands and conditions of groups are fields at fixed offsets."""
     if layout.sequel and layout.sequel.size:
         numbers = {f.name for f in layout.placed if f.is_number}
         for name in {layout.sequel.start, layout.sequel.size} - numbers:
@@ -132,7 +132,7 @@ LENGTH_COLUMNS = ("dsect", "release", "length")
 
 @dataclass
 class Sources:
-    """The files of one folder of layouts, read but not yet understood."""
+    """The rows of the files of a folder of layouts."""
 
     records: list[Row] = field(default_factory=list)
     lengths: list[Row] = field(default_factory=list)
@@ -215,7 +215,7 @@ def _rows(file: Traversable, columns: Sequence[str]) -> list[Row]:
 
 
 def _check_numbers(records: Iterable[Row], place: str) -> None:
-    """A number is that of one record: of two, nothing says which one is right."""
+    """Check that no two records have the same number."""
     names: dict[tuple[str, str], str] = {}
     for row in records:
         domain, record, dsect = row["domain"], row["record"], row["dsect"]
@@ -241,7 +241,7 @@ def build(sources: Sources) -> list[Layout]:
     """The layouts of every record that has a file, sorted by domain and record.
 
     Raises:
-        LayoutError: a file contradicts itself or uses a word that is not in the vocabulary.
+        LayoutError: a file is inconsistent or has an unknown word.
     """
     layouts = [_record(row, sources) for row in sources.records if row["dsect"] in sources.fields]
     return sorted(layouts, key=lambda layout: (layout.domain, layout.record))
@@ -313,9 +313,9 @@ def _table(
 
 
 def _fields(name: str, rows: list[Row], behind: str, base: int = 0) -> tuple[Field, ...]:
-    """The rows that are read, by offset: all but groups, their labels, parts, bits and codes.
+    """The fields by offset; groups, labels, parts, bits and codes are skipped.
 
-    `behind`: the part or text whose fields they are; empty for those of fixed offsets.
+    `behind`: the part or text that has the fields; empty for fixed offsets.
     """
     groups = {row["name"] for row in rows if row["type"] == Type.GROUP}
     fields = [
@@ -331,7 +331,7 @@ def _fields(name: str, rows: list[Row], behind: str, base: int = 0) -> tuple[Fie
 
 
 def _sequel(name: str, rows: list[Row], behind: str) -> Sequel | None:
-    """What follows the fields `behind` a part or text, or those of fixed offsets; None if nothing.
+    """The sequel of the fields of a part or text, or of those of fixed offsets; None without one.
 
     Raises:
         LayoutError: several parts or texts, one that is not the last, or an offset from neither.
@@ -369,7 +369,7 @@ def _sequel(name: str, rows: list[Row], behind: str) -> Sequel | None:
 
 
 def _anchor(row: Row) -> str:
-    """The part or text from which a row's offset counts: `fs_type` of `fs_type+8`; else empty."""
+    """The part or text that a row's offset is relative to: `fs_type` of `fs_type+8`; else empty."""
     return row["offset"].rpartition("+")[0]
 
 
@@ -480,7 +480,7 @@ def _group(parent: str, row: Row, rows: list[Row], sources: Sources, above: Sequ
 
 
 def _condition(group: str, text: str) -> Condition | None:
-    """`mdgprod=D3C9` or `mdgprod!=D3C9/D4` as a condition; None where there is none."""
+    """Parses `mdgprod=D3C9` or `mdgprod!=D3C9/D4`; None without a condition."""
     if not text:
         return None
     field_, _, prefixes = text.partition("=")

@@ -1,8 +1,8 @@
-"""What the counters of a table belong to, and what they can grow by: the facts of every delta.
+"""Owners of counters, and limits of their deltas.
 
 A counter belongs to an owner (a logon session, an attachment of a device, a boot of a guest), and a
-delta exists only between two samples of one. `owners.csv` names what begins and ends an owner,
-`limits.csv` how fast a counter can grow, `parts.csv` which deltas are part of which.
+delta exists only between two samples of one. `owners.csv` names the events that begin and end an
+owner, `limits.csv` the highest rates of counters, `parts.csv` which deltas are parts of others.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from .registry import record_of
 ELAPSED = "elapsed"
 """In place of a whole: the time between the two samples, in TOD units."""
 COUNTDOWN_START = 0x7FFFFFFF_00000000
-"""Where a time that runs downwards begins (IBM: PFXPRBTM)."""
+"""Start value of a time that counts down (IBM: PFXPRBTM)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Records of a table that begin or end an owner: they have its keys, or the first of them."""
+    """Event records that begin or end an owner; they have its keys, or the first of them."""
 
     table: str
     begins: bool
@@ -33,16 +33,16 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """What the counters of a table belong to: a row of `owners.csv`.
+    """The owner of the counters of a table: a row of `owners.csv`.
 
     Attributes:
-        events: what begins and ends one.
-        identity: fields of the row that another owner has otherwise.
-        from_zero: its counters begin at 0, so that their values are what the new owner used.
-        clock: the field with the time at which the figures were taken, and its table; empty where
-            it is the time stamp of the record.
-        watched: the counters that tell of a restart, and whose doubts the view names; all if empty.
-            Of the largest tables those that reductions read: each of the others costs time.
+        events: those that begin or end an owner.
+        identity: fields of the row that differ between owners.
+        from_zero: counters begin at 0, so that their first values are the usage of the new owner.
+        clock: the field with the time of the figures, and its table; empty if it is the time stamp
+            of the record.
+        watched: the counters that are checked for restarts and doubts; all if empty. In the largest
+            tables only those that reductions read, to save time.
     """
 
     events: tuple[Event, ...] = ()
@@ -54,13 +54,12 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """How fast a counter can grow: a row of `limits.csv`.
+    """The limits of a counter's delta: a row of `limits.csv`.
 
     Attributes:
-        per_second: the most that is physically possible, in the counter's unit; None where nobody
-            can say.
-        slips: it is documented to fall by a little now and then; its next delta is wrong as well.
-        twin: the field that counts the same in more bits, where records keep it.
+        per_second: the highest possible rate in the counter's unit; None if unknown.
+        slips: IBM documents that it sometimes decreases slightly; the next delta is wrong, too.
+        twin: a field with the same count in more bits, if records have one.
     """
 
     per_second: float | None = None
@@ -70,12 +69,12 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Deltas that add up to no more than others do: a row of `parts.csv`.
+    """Deltas whose sum is at most the sum of others: a row of `parts.csv`.
 
     Attributes:
         whole: fields, or `ELAPSED`.
-        spare: what they may exceed it by, beside one percent: samples take time.
-        blank: fields that are not known where they exceed it.
+        spare: tolerance in addition to one percent, since a sample takes time.
+        blank: fields that become NULL if the sum is exceeded.
     """
 
     parts: tuple[str, ...]
@@ -85,13 +84,13 @@ class Parts:
 
 
 def owner_of(layout: Layout) -> Owner:
-    """What the counters of a table belong to; entries without a row as those of their record."""
+    """The owner of a table's counters; entries without a row have that of their record."""
     owners = _owners()
     return owners.get(layout.name) or owners.get(record_of(layout).name) or Owner()
 
 
 def limit_of(layout: Layout, field: Field) -> Limit:
-    """How fast a counter of a table can grow."""
+    """The limits of a counter of a table."""
     limits = _limits()
     for key in ((layout.name, field.name), (layout.name, f"/{field.unit}"), ("", f"/{field.unit}")):
         if key in limits:
@@ -100,7 +99,7 @@ def limit_of(layout: Layout, field: Field) -> Limit:
 
 
 def parts_of(layout: Layout) -> Sequence[Parts]:
-    """Which deltas of a table are part of which others."""
+    """The rows of `parts.csv` of a table."""
     return [
         Parts(
             tuple(row["parts"].split()),

@@ -1,6 +1,6 @@
-"""The list of all layouts that docs, tests, decoder and catalogue walk.
+"""The registry of all layouts, for docs, tests, decoder and catalogue.
 
-Those of a site's own folder stand over the shipped ones: CPMON_SCHEMAS names it, or `use` does.
+A site's own layouts override the shipped ones; CPMON_SCHEMAS or `use` names their folder.
 """
 
 from __future__ import annotations
@@ -21,16 +21,15 @@ from .loader import Sources, read
 from .site import build_all, overlay, shipped, site_files
 
 VARIABLE = "CPMON_SCHEMAS"
-"""Names the folder of a site's own layouts; wins over the folder beside a store."""
+"""Variable with the folder of a site's own layouts; it precedes the folder beside a store."""
 
 _beside: Path | None = None
 
 
 def use(folder: Path | None) -> None:
-    """Let the layouts of a folder win over the shipped ones, unless CPMON_SCHEMAS names another.
+    """Override the shipped layouts by those of a folder, unless CPMON_SCHEMAS names another.
 
-    The folder beside a store is such a one. None takes it back. Layouts obtained before stay as
-    they are.
+    The folder beside a store is used so. None resets it. Layouts obtained before do not change.
     """
     global _beside  # noqa: PLW0603 - one process has one set of layouts
     if folder != _beside:
@@ -39,7 +38,7 @@ def use(folder: Path | None) -> None:
 
 
 def reload() -> None:
-    """Read the layouts anew when they are next asked for: their files have changed."""
+    """Clear the cache of layouts after their files have changed."""
     for function in (_loaded, tables, by_record, records, record_names, _sources):
         function.cache_clear()
 
@@ -80,7 +79,7 @@ def layout(name: str) -> Layout:
 
 
 def record_of(table: Layout) -> Layout:
-    """The record that a table's rows come from: itself, or the one around its groups."""
+    """The record of a table's rows: itself, or the one that contains its entries."""
     while table.parent:
         table = tables()[table.parent]
     return table
@@ -88,18 +87,18 @@ def record_of(table: Layout) -> Layout:
 
 @functools.cache
 def records() -> tuple[dict[str, str], ...]:
-    """The rows of records.csv, by domain and record number: also records that have no layout."""
+    """The rows of records.csv by domain and record number, also for records without a layout."""
     return tuple(sorted(_sources().records, key=lambda r: (int(r["domain"]), int(r["record"]))))
 
 
 @functools.cache
 def record_names() -> dict[tuple[int, int], str]:
-    """(domain, record) -> IBM's name, also of records that have no layout."""
+    """(domain, record) -> IBM's name, also for records without a layout."""
     return {(int(r["domain"]), int(r["record"])): r["dsect"] for r in records()}
 
 
 def fingerprint() -> str:
-    """Changes when any layout or `columns.csv` does: what a landed dump was made with."""
+    """Version of all layouts and of `columns.csv`; dumps record the one that they landed with."""
     return _loaded().fingerprint
 
 

@@ -1,13 +1,13 @@
-"""Releases of CP as layouts name them, with the bits of MTRSYS_CALLEVEL that tell their service.
+"""Releases of CP in layouts, with the bits of MTRSYS_CALLEVEL for their service level.
 
-Bits are counted from 0, the leftmost, as IBM does. They stand behind a release:
+Bits are counted from 0, the leftmost, as IBM does. They follow a release:
 
-- a dump is of "7.3.0+callevel.5.9" where these two are set, of "7.3.0+callevel" where none is, and
-  of "7.3.0" where they are not known; of "?" where it does not name its release. A record of such a
-  dump is of "?6.3.0" where none after 6.3.0 writes its kind;
+- a dump is of "7.3.0+callevel.5.9" if these two are set, of "7.3.0+callevel" if none is, of "7.3.0"
+  if they are unknown, and of "?" if it does not name its release. A record of such a dump is of
+  "?6.3.0" if no release after 6.3.0 writes it;
 - a field begins with bit 5 of 7.3.0 by `since` "7.3.0+callevel.5", and ends with it by `until`
-  "7.3.0-callevel.5". Of several bits, a beginning wants all, and any of them is an end. A later
-  release resets the bits, and has what began before it.
+  "7.3.0-callevel.5". Of several bits, `since` needs all and `until` any. A later release resets the
+  bits and has the fields that began before it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..core.errors import LayoutError
 LATEST = "5.3.0"
 """The latest release whose layouts are shipped in full."""
 UNNAMED = "?"
-"""A dump that does not name its release: it may lack whatever some release no longer has."""
+"""Release of a dump that names none; it may lack fields that some release no longer has."""
 
 _FORM = re.compile(r"(\d+(?:\.\d+)*)(?:([+-])callevel((?:\.\d+)*))?")
 _WORDS = {"since": "5.3.0, or 7.3.0+callevel.5", "until": "5.2.0, or 7.3.0-callevel.5"}
@@ -28,9 +28,9 @@ _WORDS = {"since": "5.3.0, or 7.3.0+callevel.5", "until": "5.2.0, or 7.3.0-calle
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """A release as numbers, for comparison; `sign` and `bits` say what is known of CALLEVEL.
+    """A release as numbers, for comparison; `sign` and `bits` describe CALLEVEL.
 
-    `bits` is None where nothing is.
+    `bits` is None if it is unknown.
     """
 
     key: tuple[int, ...]
@@ -38,7 +38,7 @@ class Release:
     bits: frozenset[int] | None = None
 
     def is_before(self, since: Release) -> bool:
-        """Whether what wrote a dump does not have yet what begins with `since`."""
+        """Whether this release does not yet have fields that begin with `since`."""
         if self.sign == UNNAMED:
             return () != self.key < since.key
         if self.key != since.key or not since.bits or self.bits is None:
@@ -46,7 +46,7 @@ class Release:
         return not since.bits <= self.bits
 
     def is_behind(self, until: Release) -> bool:
-        """Whether what wrote a dump no longer has what ended with `until`, or may no longer."""
+        """Whether this release lacks, or may lack, fields that end with `until`."""
         if self.sign == UNNAMED:
             return self.key == () or self.key > until.key
         if self.key != until.key or not until.bits or self.bits is None:
@@ -55,10 +55,10 @@ class Release:
 
 
 def parse_release(text: str) -> Release:
-    """A release, with what it says of CALLEVEL.
+    """Parse a release with its bits of CALLEVEL.
 
     Raises:
-        LayoutError: it is not written as the module says.
+        LayoutError: the syntax is wrong.
     """
     if text.startswith(UNNAMED):
         bound = text.removeprefix(UNNAMED)
@@ -74,7 +74,7 @@ def parse_release(text: str) -> Release:
 
 
 def release_key(release: str) -> tuple[int, ...]:
-    """A release as numbers, for comparison: "4.3.0" is (4, 3, 0), whatever it says of CALLEVEL.
+    """A release as numbers, for comparison: "4.3.0" is (4, 3, 0), without CALLEVEL.
 
     Raises:
         LayoutError: it is not made of numbers and points.
@@ -83,24 +83,24 @@ def release_key(release: str) -> tuple[int, ...]:
 
 
 def base_release(release: str) -> str:
-    """The release alone: "7.3.0" of "7.3.0+callevel.5"."""
+    """The release without bits: "7.3.0" of "7.3.0+callevel.5"."""
     return re.split("[+-]", release, maxsplit=1)[0]
 
 
 def with_bits(release: str, callevel: bytes) -> str:
-    """The level of a dump of a release, by the bytes of its CALLEVEL."""
+    """A release with the bits that are set in CALLEVEL."""
     bits = "".join(f"{byte:08b}" for byte in callevel)
     return ".".join([f"{release}+callevel", *(str(n) for n, bit in enumerate(bits) if bit == "1")])
 
 
 def is_within(release: str, since: str, until: str) -> bool:
-    """Whether a release, whatever its CALLEVEL, lies from `since` to `until`; "" is no bound."""
+    """Whether a release without CALLEVEL is from `since` to `until`; "" is no bound."""
     now = release_key(release)
     return (not since or release_key(since) <= now) and (not until or now <= release_key(until))
 
 
 def ends_before(until: str, since: str) -> bool:
-    """Whether no dump has both what ends with `until` and what begins with `since`; "" is never."""
+    """Whether no dump has both a field until `until` and one since `since`; False for ""."""
     if not until or not since:
         return False
     last, first = parse_release(until), parse_release(since)
@@ -110,7 +110,7 @@ def ends_before(until: str, since: str) -> bool:
 
 
 def check_bounds(since: str, until: str, place: str) -> None:
-    """Refuses bounds of a row of a layout file that are none; empty is always allowed.
+    """Check the bounds of a row of a layout file; empty ones are allowed.
 
     Raises:
         LayoutError: with the place of the row.

@@ -1,4 +1,4 @@
-"""A folder of layouts of the user's own, over the shipped ones."""
+"""A site's own folder of layouts, which override the shipped ones."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def home() -> Path:
 
 
 def shipped() -> Sources:
-    """The layouts that are installed with cpmon."""
+    """The layouts that come with cpmon."""
     return read(files(__package__))
 
 
 def overlay(base: Sources, site: Sources) -> Sources:
-    """Both, with the site's word first: its files and rows replace those of the same name."""
+    """Merge both; the site's files and rows replace those of the same name."""
     named = {row["dsect"]: row for row in base.records} | {r["dsect"]: r for r in site.records}
     replaced = {(r["domain"], r["record"]): r["dsect"] for r in site.records}
     records = [
@@ -39,7 +39,7 @@ def build_all(sources: Sources, folder: Path | None) -> list[Layout]:
     """The layouts of all records. An error of a site's file names the file.
 
     Raises:
-        LayoutError: a file contradicts itself or uses a word that is not in the vocabulary.
+        LayoutError: a file is inconsistent or has an unknown word.
     """
     try:
         return build(sources)

@@ -1,7 +1,7 @@
-"""The construct Struct of a layout: slow, obvious, and the measure for the fast path.
+"""The construct Struct of a layout: the slow, obvious reference decoder.
 
-It parses one record (or one entry of a group) at a time. Tests hold the columns against it for
-every layout, `cpmon show` explains with it, and it can build a record from values.
+It parses one record or entry at a time. Tests compare the columns with it for every layout, `cpmon
+show` uses it, and it can build a record from values.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from .field import (
 from .layout import Condition, Group, Layout, Sequel
 
 Context = Any
-"""What construct hands to a lambda: the values parsed so far, with `_` for those around them."""
+"""Argument of construct's lambdas: the values parsed so far; `_` is the enclosing context."""
 
 Number = Callable[[Context], Any]
 
 EBCDIC = "cp037"
 PAD = " \0"
-"""What fills a text field up on the right: blanks, or zeros where CP never wrote it."""
+"""Padding of text on the right: blanks, or zeros if CP never wrote the field."""
 
 
 @functools.cache
@@ -40,7 +40,7 @@ def struct(layout: Layout, release: str = "") -> c.Construct:
     """A Struct whose values have the names and values of the landed columns.
 
     Fields past the record's own length, and those that `release` does not have, are None; `tail`
-    has the bytes behind the last byte known, or None. A group is a list of its entries, under the
+    has the bytes after the last known byte, or None. A group is a list of its entries, under the
     group's name.
     """
     if layout.parent:
@@ -52,7 +52,7 @@ def struct(layout: Layout, release: str = "") -> c.Construct:
 def _body(layout: Layout, length: Number, base: Number, release: str) -> list[c.Construct]:
     """The members of a layout whose `length` bytes start at `base` of the stream.
 
-    What the release does not have is None, as if the record were too short.
+    Fields that the release does not have are None, as in a record that is too short.
     """
     gone = layout.absent(release)
 
@@ -75,9 +75,9 @@ def _body(layout: Layout, length: Number, base: Number, release: str) -> list[c.
 def _members(
     field: Field, member: c.Construct, length: Number, base: Number
 ) -> Iterator[c.Construct]:
-    """The members that make the value of a field.
+    """The members for the value of a field.
 
-    Where the value does not tell the bytes, these are a member of their own, and it is computed.
+    If bytes do not follow from the value, they are a member of their own; the value is computed.
     """
     if field.type not in COMPUTED and field.type is not Type.COUNTED:
         yield member
@@ -99,7 +99,7 @@ def _members(
 
 
 def raw_name(field: Field) -> str:
-    """The member with what is written where the value of a clock or counted text is computed."""
+    """The member with the bytes of a clock or counted text, whose value is computed."""
     return f"_{field.name}_raw"
 
 
@@ -113,7 +113,7 @@ COMPUTED: dict[Type, Callable[[Any], Any]] = {
     Type.CLOCK: clock_to_unix_us,
     Type.GUEST: _guest_text,
 }
-"""Types whose value does not tell the bytes."""
+"""Types whose bytes do not follow from the value."""
 
 
 def _mapped(value: Any, function: Callable[[Any], Any]) -> Any:
@@ -123,9 +123,9 @@ def _mapped(value: Any, function: Callable[[Any], Any]) -> Any:
 def _sequel(
     layout: Layout, sequel: Sequel, length: Number, base: Number, release: str
 ) -> Iterator[c.Construct]:
-    """The members of what follows the fields of fixed offsets; none of it where it has no place.
+    """The members of a sequel; all None if the record has none.
 
-    `_<start>_at` and `_<start>_has`: its first byte, in the stream, and how many it has.
+    `_<start>_at` and `_<start>_has`: its first byte in the stream, and its length.
     """
     at, has = f"_{sequel.start}_at", f"_{sequel.start}_has"
     text = layout.text
@@ -161,7 +161,7 @@ def _entries(group: Group, length: Number, base: Number, release: str) -> c.Cons
 
 
 def _witness(layout: Layout, when: Condition, length: Number, base: Number) -> c.Construct:
-    """The bytes that decide whether a group is there, under a name of its own."""
+    """A member with the bytes that the condition of a group compares."""
     field = layout.field(when.field)
     bytes_ = c.Peek(c.Pointer(lambda this: base(this) + field.offset, c.Bytes(when.reach)))
     return _witnessed(when) / c.If(lambda this: field.end <= length(this), bytes_)
@@ -176,7 +176,7 @@ def _operand(operand: int | str) -> Number:
 
 
 def _stride(group: Group, length: Number) -> Number:
-    """From one entry to the next; entries that share the rest of a record do so evenly."""
+    """Distance of entries; entries that share the rest of a record have equal parts."""
     if group.stride != REST:
         return _operand(group.stride)
     start, count = _operand(group.start), _operand(group.count)
@@ -184,7 +184,7 @@ def _stride(group: Group, length: Number) -> Number:
 
 
 def entry_count(group: Group, values: Context, length: int) -> int:
-    """How many entries of a group lie inside a record: those that it claims and that fit.
+    """Number of entries of a group in a record: the claimed number, as far as they fit.
 
     Args:
         values: the record's fields, as parsed.
@@ -224,7 +224,7 @@ def _tail(layout: Layout, groups: tuple[Group, ...], length: Number, base: Numbe
 
 
 def is_ebcdic(text: bytes) -> bool:
-    """Whether there is no control character in EBCDIC text, but for zeros that fill it up."""
+    """Whether EBCDIC text has no control characters except trailing zeros."""
     return all(FIRST_EBCDIC <= byte < LAST_CONTROL for byte in text.rstrip(b"\0"))
 
 

@@ -1,11 +1,11 @@
-"""Fields that IBM's pages of later releases name, and whose place is not known here.
+"""Unplaced fields: IBM's pages of later releases name them, but their offset is not known here.
 
-Views show them as NULL, so that a reduction can use them; a site that imports the page of its
-release gives them their place, and the layout's field then stands for them. Type, role and unit,
-which no page says, are those that the import gives them.
+Views show them as NULL, so that reductions can use them. If a site imports the page of its
+release, the fields get their offset, and those of the layout replace them. Their type, role and
+unit, which no page has, are the ones that the import assigns.
 
-A dump may be one that has such a field at a place that its scenario assumes. The place is that of
-this dump alone: its run file names it, and what landed so is marked.
+A generated dump can have such a field at an offset that its scenario assumes. The run file beside
+the dump names this offset, which applies to this dump alone; the landed dump is marked.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ class Unplaced:
 
     @property
     def can_be_assumed(self) -> bool:
-        """Whether a dump may have it at an assumed place: a level, which needs no deltas."""
+        """Whether a dump can have it at an assumed offset: only levels, which need no deltas."""
         return self.role == Role.GAUGE
 
 
 class AssumedPlace(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Where the records of a dump have an unplaced field, as `source` assumes.
+    """The offset of an unplaced field in the records of a dump, as `source` assumes.
 
     `offset` and `length` are bytes, the header included in the offset.
     """
@@ -79,13 +79,13 @@ def all_unplaced() -> tuple[Unplaced, ...]:
 
 
 def still_unplaced(places: Iterable[AssumedPlace], where: Callable[[str], str] = str) -> Places:
-    """The places whose fields the layouts do not know: where they do, nothing is assumed.
+    """The assumed places of fields that are still unplaced in the layouts.
 
     Args:
-        where: key of a place in its file -> where that stands, for messages.
+        where: key of a place in its file -> position, for messages.
 
     Raises:
-        CpmonError: a place is that of no unplaced level, or not in reserved bytes of its record.
+        CpmonError: a place is not of an unplaced level, or not in reserved bytes of its record.
     """
     rows = {f"{row.dsect}.{row.name}": row for row in all_unplaced() if row.can_be_assumed}
     used = []
@@ -101,7 +101,7 @@ def still_unplaced(places: Iterable[AssumedPlace], where: Callable[[str], str] =
 
 
 def layouts_with(places: Places) -> dict[tuple[int, int], Layout]:
-    """(domain, record) -> layout, with fields at assumed places that were checked."""
+    """(domain, record) -> layout, with fields at assumed places, which have been checked."""
     return _layouts_with(fingerprint(), places)
 
 
@@ -119,7 +119,7 @@ def fingerprint_with(places: Places) -> str:
 
 
 def with_places(record: Layout, places: Places) -> Layout:
-    """A layout with the fields of its record at assumed places; itself where it has no such."""
+    """A layout with fields at assumed places; the same object without such fields."""
     rows = {row.name: row for row in unplaced(record)}
     own = [p for p in places if p.record == record.name and p.field in rows]
     if not own:

@@ -1,4 +1,4 @@
-"""A store in Spark: its relations as temporary views, in the words of Spark SQL."""
+"""A store in Spark: its relations as temporary views in Spark SQL."""
 
 from .fleet import Fleet, register
 

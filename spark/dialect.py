@@ -1,7 +1,7 @@
-"""The SQL of the catalogue, as DuckDB runs it, in the words of Spark.
+"""Translates the SQL of the catalogue from DuckDB to Spark.
 
-sqlglot parses and writes; what it passes on as it is, or takes for something else, is rewritten in
-the tree: macros become what they stand for, so that Spark's optimizer sees plain expressions.
+sqlglot parses and writes; nodes that it does not translate, or translates wrongly, are rewritten in
+the tree. Macros are expanded, so that Spark's optimizer sees plain expressions.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sqlglot.optimizer.simplify import simplify
 from ..store.views.relations import macros
 
 Names = Callable[[str, str], str]
-"""Schema and name of a relation -> the temporary view that stands for it."""
+"""Schema and name of a relation -> its temporary view."""
 
 _EPOCH = exp.cast(exp.Literal.string("1970-01-01"), exp.DataType.Type.TIMESTAMPNTZ)
 _TYPES = {
@@ -27,27 +27,27 @@ _TYPES = {
     exp.DataType.Type.INT128: "DECIMAL(38, 0)",
     exp.DataType.Type.TIMESTAMP: "TIMESTAMP_NTZ",
 }
-"""Types that Spark lacks -> those that hold the same values."""
+"""Types that Spark lacks -> types with the same values."""
 
 
 def spark_sql(sql: str, names: Names) -> str:
-    """A query, or an expression, of DuckDB as one of Spark.
+    """Translate a query or an expression of DuckDB to Spark.
 
     Args:
-        names: what the relations are called that it reads; those of a WITH stay as they are.
+        names: maps the relations that it reads to views; those of a WITH keep their names.
 
     Raises:
-        sqlglot.errors.SqlglotError: sqlglot cannot read it, or write it for Spark.
+        sqlglot.errors.SqlglotError: sqlglot cannot parse it, or write it for Spark.
     """
     return written(rewritten(sqlglot.parse_one(sql, dialect="duckdb"), names))
 
 
 def rewritten(tree: exp.Expr, names: Names) -> exp.Expr:
-    """The tree of a query of DuckDB as one that is written for Spark."""
+    """Rewrite the tree of a query of DuckDB for Spark."""
     tree = tree.transform(_expanded)
     for table in list(tree.find_all(exp.Table)):
         _rename(table, names)
-    for node in reversed(list(tree.walk())):  # what is inside a node first
+    for node in reversed(list(tree.walk())):  # inner nodes first
         ported = _ported(node)
         if ported is not node:
             if node is tree:
@@ -57,13 +57,13 @@ def rewritten(tree: exp.Expr, names: Names) -> exp.Expr:
 
 
 def written(tree: exp.Expr) -> str:
-    """The text of a tree for Spark; names are quoted; comments are gone, which may be hints."""
+    """The text of a tree for Spark; names are quoted, comments removed, since they can be hints."""
     level = sqlglot.ErrorLevel.RAISE
     return tree.sql("spark", identify=True, comments=False, unsupported_level=level)
 
 
 def _expanded(node: exp.Expr) -> exp.Expr:
-    """A call of a macro as what it stands for, with nothing in it that is known beforehand."""
+    """Expand a call of a macro, and simplify constant parts."""
     if isinstance(node, exp.Anonymous) and (macro := _macros().get(node.name.lower())):
         parameters, body = macro
         values = dict(zip(parameters, node.expressions, strict=True))
@@ -80,7 +80,7 @@ def _expanded(node: exp.Expr) -> exp.Expr:
 
 @functools.cache
 def _macros() -> dict[str, tuple[list[str], exp.Expr]]:
-    """Name of a macro -> its parameters and what it stands for."""
+    """Name of a macro -> its parameters and its body."""
     by_name = {}
     for statement in sqlglot.parse(macros(), dialect="duckdb"):
         if isinstance(statement, exp.Create):
@@ -91,7 +91,7 @@ def _macros() -> dict[str, tuple[list[str], exp.Expr]]:
 
 
 def _rename(table: exp.Table, names: Names) -> None:
-    if isinstance(table.this, exp.Anonymous):  # a macro of rows: _landed."useact"()
+    if isinstance(table.this, exp.Anonymous):  # a table macro: _landed."useact"()
         name = names(table.db, table.this.name)
     elif table.db or not _is_common(table):
         name = names(table.db, table.name)
@@ -104,7 +104,7 @@ def _rename(table: exp.Table, names: Names) -> None:
 
 
 def _is_common(table: exp.Table) -> bool:
-    """Whether it is a table of a WITH: one before it there, or any of one around it."""
+    """Whether an earlier item of the same WITH, or an enclosing WITH, defines a table."""
     name = table.name.lower()
     node: exp.Expr = table
     while outer := node.parent:
@@ -122,17 +122,17 @@ def _is_common(table: exp.Table) -> bool:
 
 
 def _ported(node: exp.Expr) -> exp.Expr:
-    """A node as Spark has it, where sqlglot leaves it as it is."""
+    """Translate a node that sqlglot does not translate."""
     match node:
         case exp.DataType() if node.this in _TYPES:
             return exp.DataType.build(_TYPES[node.this], dialect="spark")
         case exp.BitwiseLeftShift(this=exp.Cast(this=exp.Literal() as one), expression=bits):
-            return exp.Literal.number(int(one.name) << int(bits.name))  # Spark has it in 32 bits
+            return exp.Literal.number(int(one.name) << int(bits.name))  # 32 bits in Spark
         case exp.Anonymous() if node.name.lower() == "to_microseconds":
             (microseconds,) = node.expressions
             return exp.Interval(
                 this=exp.Literal.string(microseconds.name), unit=exp.var("MICROSECOND")
             )
-        case exp.UnixToTime(this=microseconds):  # Spark's own takes the zone of the session
+        case exp.UnixToTime(this=microseconds):  # that of Spark uses the zone of the session
             return exp.func("TIMESTAMPADD", exp.var("MICROSECOND"), microseconds, _EPOCH.copy())
     return node

@@ -38,11 +38,11 @@ if TYPE_CHECKING:
 _BY_SQL = (INTERVALS, "meta.finding", "meta.user_class")
 _UNSIGNED = pa.decimal128(20, 0)
 _NUMBERS = itertools.count(1)
-"""Of the fleets of this process: each has views of its own, which no other one replaces."""
+"""Numbers the fleets of this process, so that each has views of its own."""
 
 
 class Fleet:
-    """Views of a store in a Spark session; each is created when it is first asked for.
+    """Views of a store in a Spark session, created at first use.
 
     Attributes:
         spark: the session.
@@ -52,14 +52,14 @@ class Fleet:
     def __init__(
         self, spark: SparkSession, store: Store, span: Span | None = None, *, keep: bool = False
     ) -> None:
-        """Ask which dumps and roll-ups there are.
+        """Read which dumps and roll-ups exist.
 
         Args:
-            store: as it is now; what lands later is not seen.
-            span: times and systems asked about; all by default.
-            keep: compute deltas and reductions when they are first read, and let executors keep
-                the rows, in memory or on their disks, for what else reads them. What an executor
-                keeps is lost with it: then questions fail until they are asked of another fleet.
+            store: its current state; dumps that land later are not seen.
+            span: times and systems; all by default.
+            keep: compute deltas and reductions when they are first read, and cache the rows in the
+                memory or on the disks of executors. If an executor is lost, so is its cache, and
+                queries fail until they use another fleet.
 
         Raises:
             StoreError: the manifest cannot be read.
@@ -86,19 +86,19 @@ class Fleet:
         )
 
     def sql(self, query: str, values: Mapping[str, Any] | None = None) -> DataFrame:
-        """The answer to a query in DuckDB's words, which names relations with their schema.
+        """The result of a query in the SQL of DuckDB, which names relations with their schema.
 
         Args:
-            query: one SELECT over relations of the store; nothing else is run.
+            query: one SELECT over relations of the store; anything else is refused.
             values: of its parameters, by name.
 
         Raises:
-            CpmonError: it is no query that only reads, or names what does not exist.
+            CpmonError: it does not only read, or names a relation that does not exist.
         """
         return self.spark.sql(guarded(query, self._named, values or {}))
 
     def answer(self, query: str, values: Mapping[str, Any] | None = None) -> pa.Table:
-        """The answer to a query as `sql` has it, fetched, with the types that DuckDB gives it.
+        """Fetch the result of a query, see `sql`, with the types of DuckDB.
 
         Raises:
             CpmonError: as `sql`, or it fails.
@@ -109,7 +109,7 @@ class Fleet:
             if not is_of_spark(error):
                 raise
             raise CpmonError(f"the query failed: {first_line(error)}") from None
-        # Numbers of 64 bits without a sign, which Spark has as decimals.
+        # Unsigned numbers of 64 bits, which are decimals in Spark.
         columns = [c.cast(pa.uint64()) if c.type == _UNSIGNED else c for c in rows.columns]
         return pa.table(columns, names=rows.column_names)
 
@@ -137,7 +137,7 @@ class Fleet:
         return [file.name for file in self._files.of(table)]
 
     def close(self) -> None:
-        """Drop the views; executors let go of what they keep, at the latest when Java tidies up."""
+        """Drop the views; executors free their caches, at the latest when Java collects garbage."""
         for view in self._created:
             self.spark.catalog.dropTempView(view)
         for frame in self._cached:
@@ -161,7 +161,7 @@ class Fleet:
         return self._create(self._prefix + relation.replace(".", "_"), narrowed)
 
     def _whole(self, schema: str, name: str) -> str:
-        """The view of a relation that other views read: deltas need what is before a span."""
+        """The view of a relation that other views read; deltas need rows before the span."""
         relation = ".".join(filter(None, (schema, name)))
         return self._create(
             f"{self._prefix}whole_{schema or 'main'}_{name}".replace(".", "_"),
@@ -169,7 +169,7 @@ class Fleet:
         )
 
     def _create(self, view: str, frame: Callable[[], DataFrame]) -> str:
-        """The view, which is created when it is first asked for."""
+        """The view, created at first use."""
         if view not in self._created:
             frame().createOrReplaceTempView(view)
             self._created.add(view)
@@ -186,14 +186,14 @@ class Fleet:
         frame = self.spark.sql(spark_sql(view.select, self._whole))
         is_computed = relation in self._reductions or relation.startswith("interval.")
         if self._keep and (is_computed or relation == INTERVALS):
-            return frame.localCheckpoint()  # to plan all that lies below costs more than its rows
-        if relation == INTERVALS:  # every delta joins it
+            return frame.localCheckpoint()  # planning all views below costs more than these rows
+        if relation == INTERVALS:  # all deltas join it
             frame = frame.persist()
             self._cached.append(frame)
         return frame
 
     def _conditions(self, relation: str, columns: Sequence[str]) -> list[str]:
-        """What the rows of a relation have to meet that a user sees."""
+        """Conditions on the rows of a relation that a user sees."""
         schema, name = _split(relation)
         conditions = self._of_systems() if "system" in columns else []
         if schema == "monitor" and kind_of(name) is not Kind.SAMPLE:
@@ -206,7 +206,7 @@ class Fleet:
         return conditions
 
     def _run_conditions(self) -> list[str]:
-        """Runs of which only a part lies in the span would be summed up wrongly."""
+        """Conditions that exclude runs only partly in the span, whose sums would be wrong."""
         span = self._span
         since = [f"since >= TIMESTAMP_NTZ '{span.since}'"] if span.since else []
         return self._of_systems() + since + span.before_end("until")
@@ -229,11 +229,11 @@ def register(
     Args:
         since, until: intervals that end later than the one and up to the other, UTC without zone.
         systems: names or patterns of them (`PROD*`); all by default.
-        relations: which views; by default those of all tables that have landed, and of all public
-            reductions, which take a while to make.
+        relations: the views; by default those of all tables that have landed and of all public
+            reductions, which take a while to create.
 
     Returns:
-        What answers SQL that names relations with their schema, and has all of them.
+        The fleet, which runs SQL over all relations.
 
     Raises:
         StoreError: there is no store, or it cannot be read.

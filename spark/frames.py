@@ -1,6 +1,6 @@
-"""Rows of a store as data frames of Spark: files of landed tables, roll-ups, and small relations.
+"""Data frames of Spark over a store: landed tables, roll-ups, and small relations.
 
-What is small and no Parquet (dumps, runs, companions, classes) is read by DuckDB on the driver.
+DuckDB on the driver reads the small ones that are no Parquet (dumps, runs, companions, classes).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Frames:
     def __init__(
         self, spark: SparkSession, store: Store, files: LandedFiles, results: Mapping[str, Kept]
     ) -> None:
-        """Nothing is read yet."""
+        """Create the object; nothing is read yet."""
         self._spark, self._store, self._files, self._results = spark, store, files, results
         self._driver: Connection | None = None
 
@@ -70,7 +70,7 @@ class Frames:
         columns = f"{declared(schema)}, `level` STRING"
         whole = [file.name for file in result.rollups if not file.days]
         parts = [self._parquet(whole, columns, f"{FOLDER}/{reduction}")]
-        parts += [  # files of months, of which some days have been computed again
+        parts += [  # files of months of which some days have been computed again
             self._parquet([file.name], columns, f"{FOLDER}/{reduction}").where(
                 spark_sql(is_one_of(file.days), lambda _, name: name)
             )
@@ -88,7 +88,7 @@ class Frames:
         return self._spark.createDataFrame(rows, declared(rows.schema))
 
     def _parquet(self, files: Sequence[str], columns: str, below: str | None) -> DataFrame:
-        """The rows of files. `below`: from there on the names of folders have columns as well."""
+        """The rows of files. `below`: base folder of partition columns in paths."""
         if not files:
             return self._spark.createDataFrame([], columns)
         reader, store = self._spark.read.schema(columns), self._store.files
@@ -103,7 +103,7 @@ def _union(first: DataFrame, other: DataFrame) -> DataFrame:
 
 
 def declared(schema: pa.Schema) -> str:
-    """Columns with their types, as Spark declares them."""
+    """A schema in the DDL of Spark."""
     return ", ".join(f"`{column.name}` {spark_type(column.type)}" for column in schema)
 
 

@@ -1,7 +1,7 @@
-"""The guard of SQL that people write for Spark: one query over relations of the store.
+"""Guards SQL of users for Spark: only one query over relations of the store is allowed.
 
-As DuckDB's guard does, it runs what it has looked at: the text is parsed, every table of the tree
-must be a relation of the store, and the SQL that runs is written from that tree.
+Like the guard for DuckDB it parses the text, checks that every table of the tree is a relation of
+the store, and generates the SQL that runs from that tree.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _REFUSED = (
     *(exp.DDL, exp.DML, exp.Command, exp.Into, exp.Hint, exp.Lock, exp.QueryTransform),
     *(exp.Pragma, exp.Set, exp.Use, exp.Describe, exp.Show, exp.Attach, exp.Detach, exp.Copy),
 )
-"""Nodes that do not read, or say how something else is run."""
+"""Nodes that do not only read, or that change how queries run."""
 
 _FUNCTIONS = {
     *("reflect", "try_reflect", "java_method"),
@@ -29,19 +29,19 @@ _FUNCTIONS = {
     *("input_file_name", "input_file_block_start", "input_file_block_length"),
     *("python_worker_logs", "read_files"),
 }
-"""Spark's functions that run code of Java, read other files, or show where files are."""
+"""Functions of Spark that run Java code, read other files, or return paths of files."""
 
 
 def guarded(query: str, names: Names, values: Mapping[str, Any]) -> str:
-    """The SQL to run for that of a user, in Spark's words.
+    """Check the SQL of a user, and translate it to Spark.
 
     Args:
-        query: in DuckDB's words.
-        names: the view of each relation; raises CpmonError where there is none.
+        query: in the SQL of DuckDB.
+        names: maps a relation to its view; raises CpmonError for an unknown one.
         values: of its parameters, by name.
 
     Raises:
-        CpmonError: it cannot be read, does not only read, or names what does not exist.
+        CpmonError: it cannot be parsed, does not only read, or names an unknown relation.
     """
     try:
         statements = [s for s in sqlglot.parse(query, dialect="duckdb") if s is not None]
@@ -64,7 +64,7 @@ def guarded(query: str, names: Names, values: Mapping[str, Any]) -> str:
 
 
 def _check(tree: exp.Expr) -> exp.Query:
-    """Refuse a tree that does more than read relations."""
+    """Check that a tree only reads relations."""
     if not isinstance(tree, exp.Query):
         raise _refused(tree.key)
     for node in tree.walk():
@@ -78,7 +78,7 @@ def _check(tree: exp.Expr) -> exp.Query:
 
 
 def _name_columns(tree: exp.Query) -> None:
-    """Call columns that have no name as DuckDB does: by their expression."""
+    """Name columns without a name by their expression, as DuckDB does."""
     for select in tree.selects:
         if isinstance(select, exp.Count) and isinstance(select.this, exp.Star):
             select.replace(exp.alias_(select.copy(), "count_star()", quoted=True))
@@ -87,7 +87,7 @@ def _name_columns(tree: exp.Query) -> None:
 
 
 def _check_functions(text: str) -> None:
-    """Refuse calls of functions by the text that runs: whatever wrote them, they stand there."""
+    """Check the functions in the text that runs, whatever produced them."""
     tokens = sqlglot.tokenize(text, dialect="spark")
     for token, after in itertools.pairwise(tokens):
         called = token.text.lower()
@@ -97,10 +97,10 @@ def _check_functions(text: str) -> None:
 
 
 def _valued(node: exp.Expr, values: Mapping[str, Any]) -> exp.Expr:
-    """A parameter as its value.
+    """Replace a parameter by its value.
 
     Raises:
-        CpmonError: it has none.
+        CpmonError: it has no value.
     """
     if not isinstance(node, (exp.Parameter, exp.Placeholder)):
         return node

@@ -1,4 +1,4 @@
-"""Which files of a store Spark reads for a span of time and some systems."""
+"""The files of a store that Spark reads for a span of time and some systems."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..store.scope import Scope, basis_of
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Times and systems that are asked about.
+    """Times and systems of a query.
 
     Attributes:
         since, until: intervals that end later than the one and up to the other, UTC without zone.
@@ -30,38 +30,38 @@ class Span:
 
     @property
     def is_open(self) -> bool:
-        """Whether all times are asked about."""
+        """Whether it includes all times."""
         return self.since is None and self.until is None
 
     def has(self, system: str) -> bool:
-        """Whether a system is asked about."""
+        """Whether it includes a system."""
         return not self.systems or any(fnmatchcase(system, each) for each in self.systems)
 
     def within(self, column: str) -> list[str]:
-        """That a time lies in the span, as conditions in SQL."""
+        """SQL conditions that a time is in the span."""
         since = [f"{column} > TIMESTAMP_NTZ '{self.since}'"] if self.since else []
         return since + self.before_end(column)
 
     def before_end(self, column: str) -> list[str]:
-        """That a time lies in the span or before it."""
+        """SQL conditions that a time is in the span or before it."""
         return [f"{column} <= TIMESTAMP_NTZ '{self.until}'"] if self.until else []
 
 
 def kind_of(table: str) -> Kind | None:
-    """What the records of a landed table are; None where it is no table of records."""
+    """The kind of a landed table's records; None if it is no table of records."""
     layout = tables().get(table)
     return record_of(layout).kind if layout else None
 
 
 class LandedFiles:
-    """The files that a span needs, of each landed table, as `scope.basis_of` has it.
+    """The files of each landed table that a span needs by `scope.basis_of`.
 
     Attributes:
-        systems: names of the systems asked about that have dumps.
+        systems: names of the systems of the span that have dumps.
     """
 
     def __init__(self, store: Store, span: Span) -> None:
-        """Ask the manifest which dumps there are; no other file is looked at."""
+        """Read the dumps from the manifest, and no other file."""
         samples: list[LandedDump] = []
         others: list[LandedDump] = []
         self.systems: list[str] = []

@@ -1,4 +1,4 @@
-"""The session of Spark that questions are asked in."""
+"""The Spark session for queries."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.ui.showConsoleProgress": "false",
 }
-"""What a session of ours is started with; its other settings are those of Spark on this machine."""
+"""Settings of a session that cpmon starts; others are those of Spark on this machine."""
 
 
 @contextlib.contextmanager
 def session(master: str | None = None) -> Iterator[SparkSession]:
-    """The session of Spark of this process; one that is started here ends with the block.
+    """The Spark session of this process; one that is started here ends with the block.
 
     Args:
-        master: as `--master` of spark-submit has it; else what Spark's own settings say.
+        master: as in `--master` of spark-submit; by default that of Spark's settings.
 
     Raises:
         CpmonError: pyspark or Java is missing, or it cannot be started.
@@ -39,7 +39,7 @@ def session(master: str | None = None) -> Iterator[SparkSession]:
     settings = SETTINGS if master is None else {**SETTINGS, "spark.master": master}
     with starting(master):
         running = active or SparkSession.builder.config(map=dict(settings)).getOrCreate()
-    # They write what Spark refuses to standard error, beside the error that is raised.
+    # These loggers write errors to standard error that are raised as well.
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "sqlglot"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     try:

@@ -21,19 +21,19 @@ _LOCKS = np.genfromtxt(
     dtype=None,
     encoding="utf-8",
 )
-"""CP's formal spin locks in the order of MRSYTLCK (5.3.0): share of the spins, length of one, and
-which part of its spins is for shared use: only the scheduler's lock can be shared."""
+"""CP's formal spin locks in the order of MRSYTLCK (5.3.0): share of all spins, length of a spin,
+and share of its spins for shared use; only the scheduler's lock can be shared."""
 
 LOCK_NAMES = _LOCKS["name"]
 
 _OVERHEAD = 0.006
-"""Share of a shared processor's dispatch time that the machine needs to give and to take it."""
+"""Share of a shared processor's dispatch time that the machine needs for dispatching."""
 
 _MANAGEMENT = 0.004
 """Share of a busy physical processor's time that belongs to no partition."""
 
 _COLLECTED_US = 900
-"""The machine is asked for its data so long before a sample ends."""
+"""CP requests data from the machine this long before a sample ends."""
 
 _SPREAD = 0.06
 
@@ -49,7 +49,7 @@ def processor_activity(sample: Sample) -> Activity:
 
 @per_sample
 def service_counts(sample: Sample) -> tuple[I64, I64]:
-    """What guests asked CP for; sums over the entries are those of CP's activity.
+    """Counts of services that guests requested; sums over the entries equal CP's activity.
 
     Returns:
         (processors, entries of PRCDIA) and (processors, entries of PRCINS).
@@ -64,7 +64,7 @@ def service_counts(sample: Sample) -> tuple[I64, I64]:
 
 
 def _by_entry(rng: np.random.Generator, weights: F64, totals: I64) -> I64:
-    """(processors, entries) counts that add up to each processor's total.
+    """Distributes totals: (processors, entries) counts that add up to each processor's total.
 
     Args:
         weights: (entries,). totals: (processors,).
@@ -77,7 +77,7 @@ def _by_entry(rng: np.random.Generator, weights: F64, totals: I64) -> I64:
 
 @per_sample
 def lock_spins(sample: Sample) -> tuple[I64, I64]:
-    """The spins of all processors, by lock; sums and times are exactly theirs.
+    """The spins of all processors by lock; sums and times equal those of the processors.
 
     Returns:
         (2, locks) spins for exclusive and for shared use; the time spent in them, TOD units.
@@ -92,7 +92,7 @@ def lock_spins(sample: Sample) -> tuple[I64, I64]:
 
 
 def collected_tod(model: Model, sample: int) -> int:
-    """TOD clock, whole microseconds, at which a sample's data about partitions were taken."""
+    """TOD clock, whole microseconds, of a sample's data about partitions."""
     return (model.clock.end(sample) // TOD_PER_US - _COLLECTED_US) * TOD_PER_US
 
 
@@ -100,8 +100,8 @@ def collected_tod(model: Model, sample: int) -> int:
 def dispatch_times(sample: Sample) -> tuple[I64, I64, I64]:
     """Microseconds for which processors were dispatched in an interval.
 
-    All of them fit the physical processors. What this system does is settled by its own work. The
-    partitions beside it take what they want of the rest: the processors of a type that are not
+    Their sum fits the physical processors. This system's times follow from its own work; the
+    other partitions take what they demand of the rest. Processors of a type that are not
     dedicated are one pool.
 
     Returns:
@@ -114,12 +114,12 @@ def dispatch_times(sample: Sample) -> tuple[I64, I64, I64]:
     room = {k: float(n * span) * (1 - 2 * _MANAGEMENT) for k, n in lpars.shared.items()}
     if not lpars.dedicated[lpars.own]:
         room[lpars.types[lpars.own]] -= float(own.sum()) * (1 + _OVERHEAD)
-    demanded = [_wanted_us(lpars, place, span, rng) for place in range(len(lpars.counts))]
+    demanded = [_demanded_us(lpars, place, span, rng) for place in range(len(lpars.counts))]
     rows = list(zip(demanded, lpars.dedicated, lpars.types, strict=True))
     granted = {}
     for kind, most in room.items():
-        wanted = sum(float(us.sum()) for us, alone, of in rows if of == kind and not alone)
-        granted[kind] = min(1.0, max(most, 0.0) / max(wanted * (1 + _OVERHEAD), 1.0))
+        total = sum(float(us.sum()) for us, alone, of in rows if of == kind and not alone)
+        granted[kind] = min(1.0, max(most, 0.0) / max(total * (1 + _OVERHEAD), 1.0))
     effective = [us if alone else us * granted[kind] for us, alone, kind in rows]
     effective[lpars.own] = own
     net = floor_int(np.concatenate(effective))
@@ -137,9 +137,9 @@ def _span_us(sample: Sample) -> int:
 
 
 def _own_us(sample: Sample, span: int) -> F64:
-    """(cores,) of this system: busy, or at work where nobody else gets the core.
+    """(cores,) of this system: time that cores are busy, or dispatched where they are dedicated.
 
-    A core is busy while any of its threads is, which they are independently of each other.
+    A core is busy while any of its threads is; threads are busy independently of each other.
     """
     lpars, times = sample.model.partitions, sample.times
     threads = sample.model.measurement.machine.threads
@@ -152,8 +152,8 @@ def _own_us(sample: Sample, span: int) -> F64:
     return (1.0 - idle) * span
 
 
-def _wanted_us(lpars: Partitions, place: int, span: int, rng: np.random.Generator) -> F64:
-    """(logical processors,) time that another partition wants; a dedicated one has all."""
+def _demanded_us(lpars: Partitions, place: int, span: int, rng: np.random.Generator) -> F64:
+    """(logical processors,) time that another partition demands; a dedicated one has all."""
     count = lpars.counts[place]
     if place == lpars.own:
         return np.zeros(count)
@@ -165,17 +165,17 @@ def _wanted_us(lpars: Partitions, place: int, span: int, rng: np.random.Generato
 
 
 def _management_us(lpars: Partitions, active: int, span: int) -> I64:
-    """(physical processors,) time of no partition: the more, the busier they are."""
+    """(physical processors,) time that belongs to no partition; it grows with utilization."""
     total = len(lpars.physical) * span
     demanded = round(total * _MANAGEMENT * (0.2 + 0.8 * min(active / total, 1.0)))
-    # The first processors do a little more of it.
+    # The first processors have slightly more of it.
     weights = 1.0 + 1.0 / np.arange(1, len(lpars.physical) + 1)
     caps = np.full(len(lpars.physical), span, dtype=np.int64)
     return capped(min(demanded, max(total - active, 0)), weights, caps)
 
 
 def others_ios(sample: Sample) -> int:
-    """I/Os of the partitions beside this one: as many as they use the processors."""
+    """I/Os of the other partitions, in proportion to their processor time."""
     lpars = sample.model.partitions
     if not lpars.names:
         return 0

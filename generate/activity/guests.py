@@ -1,4 +1,4 @@
-"""What Linux guests count in one interval, consistent with CP's own counts.
+"""Counters of Linux guests in one interval, consistent with those of CP.
 
 A guest's processors were busy for the virtual time that CP gave it; its memory is its virtual
 storage.
@@ -21,18 +21,18 @@ from .usage import usage
 Values = dict[str, Any]
 
 JIFFY = TOD_PER_S // 100
-"""In TOD units: what processor times are counted in."""
+"""A jiffy, the unit of processor times in Linux, in TOD units."""
 
 _LOAD_UNITS = 2048
 
 
 def processor_jiffies(sample: Sample, chosen: I64, elapsed: I64) -> Values:
-    """(chosen, processors) jiffies by use; what is neither busy nor waiting is idle.
+    """(chosen, processors) jiffies by use; the rest of the time is idle.
 
-    Time is stolen from the guest's own clock when CP does something for it or lets it wait.
+    Steal time is time in which CP works for the guest or makes it wait.
 
     Args:
-        chosen: places of guests, all with as many processors.
+        chosen: indices of guests, all with the same number of processors.
         elapsed: (chosen,) TOD units.
     """
     linux, used, states = sample.model.linux, usage(sample), processor_states(sample)
@@ -64,7 +64,7 @@ def run_queue(sample: Sample, chosen: I64) -> Values:
     by_chance = rng.random((3, len(chosen)))
     group = sample.model.users.group[linux.owner[chosen]]
     loads = (runnable + waiting) * linux.averages[:, sample.interval, group]
-    # The thread that collects the data runs while it does so.
+    # The thread that collects the data is running, too.
     running = 1 + floor_int(runnable + by_chance[0])
     return {
         "running": running,

@@ -9,10 +9,10 @@ from ..numeric import I64, floor_int
 from .sample import Sample, per_sample
 
 _SPREAD = 3
-"""Blocks are at most so many pages larger or smaller than most of them."""
+"""Most pages by which a block differs from the usual size."""
 
 _MOST_EMPTY = 20
-"""Times a second that a list is found empty at most."""
+"""Most times a second that a list is found empty."""
 
 
 @per_sample
@@ -25,7 +25,7 @@ def pages_moved(sample: Sample) -> Flows:
 def times_empty(taken: I64, available: int, seconds: int) -> I64:
     """(processors,) times that a list is found empty.
 
-    CP fills it up about once a second: it lasts unless more than that is taken in a second.
+    CP refills it about once a second, so it is empty only if a second takes more pages than it has.
     """
     rate = taken / seconds
     beyond = np.maximum(rate.sum() / max(available, 1) - 1.0, 0.0)
@@ -38,7 +38,7 @@ def blocks_by_size(pages: int, mean: float, largest: int) -> I64:
 
     Args:
         pages: 0 or more.
-        mean: pages of a block on average; the blocks meet it as far as whole ones can.
+        mean: mean pages of a block, met as far as whole blocks allow.
         largest: 2 or more.
 
     Returns:
@@ -48,15 +48,15 @@ def blocks_by_size(pages: int, mean: float, largest: int) -> I64:
     if not pages:
         return counts
     sizes = np.arange(1, min(max(int(mean), 1), largest - 1) + 1)
-    # Most blocks are as large as the mean, or as the pages allow.
+    # Most blocks have the mean size, or as many pages as there are.
     usual = int(sizes[-(-pages // (sizes + 1)) <= pages // sizes].max())
     least, most = -(-pages // (usual + 1)), pages // usual
     count = min(max(round(pages / mean), least), most)
-    # As many are smaller by some pages as are larger by so many.
+    # For each smaller block there is one that is larger by the same number of pages.
     for away in range(1, min(_SPREAD, usual - 1, largest - 1 - usual) + 1):
         counts[[usual - 1 - away, usual - 1 + away]] = count // (4 * (away + 1))
     counts[usual - 1] = count - counts.sum()
-    # The rest of the pages makes some blocks larger by one, in proportion to their counts.
+    # The remaining pages enlarge some blocks by one, in proportion to their counts.
     rest = pages - usual * count
     larger = np.diff(np.cumsum(counts) * rest // max(int(counts.sum()), 1), prepend=0)
     counts -= larger

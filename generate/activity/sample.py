@@ -1,4 +1,4 @@
-"""One sample of the model: who is logged on and online, and results computed once for it."""
+"""One sample of the model: users logged on, devices online, and results cached for it."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ Result = TypeVar("Result")
 
 
 class Sample:
-    """What one sample sees: levels at its end, and what the interval before it brought.
+    """State of the model at one sample: levels at its end, activity of the interval before it.
 
-    The first sample after an IPL closes no interval; its interval is the one that follows, from
-    whose activity the counters' start values are drawn.
+    The first sample after an IPL closes no interval; its interval is the following one, whose
+    activity gives the counters' start values.
 
     Attributes:
         model: of the whole run.
@@ -26,12 +26,12 @@ class Sample:
         present: (users,) who is logged on at the sample.
         active: (users,) who was logged on during the interval or a part of it.
         arriving, leaving: (users,) who logged on or off in the interval.
-        times: what the processors did in the interval.
+        times: processor times of the interval.
         volumes_online, volumes_before: (volumes,) which were online in the interval, and in that
             of the sample before.
         varied: whether a processor or device was varied on or off, or parked, in the interval.
-        results: of functions that are computed once for each sample.
-        names: values of the names in expressions, as far as they were asked for.
+        results: cache of `per_sample` functions.
+        names: cache of the values of names in expressions.
     """
 
     def __init__(self, model: Model, number: int) -> None:
@@ -55,7 +55,7 @@ class Sample:
 
 
 def per_sample(function: Callable[[Sample], Result]) -> Callable[[Sample], Result]:
-    """Compute a result once for each sample, at its first use."""
+    """Caches the result of a function for each sample."""
 
     @functools.wraps(function)
     def cached(sample: Sample) -> Result:

@@ -14,9 +14,9 @@ from .usage import usage
 
 @dataclass(frozen=True, slots=True)
 class States:
-    """Shares of an interval, (virtual processors,) each; together they are all of it.
+    """Shares of an interval by state, (virtual processors,) each; they add up to 1.
 
-    Up to `idle` a virtual processor is in the dispatch list.
+    In the states up to `idle` a virtual processor is in the dispatch list.
     """
 
     running: F64
@@ -31,16 +31,16 @@ class States:
 
 
 _SHORT, _LONG = np.array([0.6, 0.3, 0.1]), np.array([0.0, 0.0, 1.0])
-"""Classes in the dispatch list: of users who come and go, of those who stay most of the time."""
+"""Shares of the dispatch classes of users rarely in the list, and of those mostly in it."""
 
 
 @per_sample
 def processor_states(sample: Sample) -> States:
     """The states of the virtual processors in the interval.
 
-    They run for as long as they used a processor, and share its queue accordingly. Their other
-    waits follow from their groups; what a user waits for is shared by his virtual processors as
-    they run.
+    Running time is processor time; the wait for a processor is in proportion to it. Other waits
+    follow from the group of the user and are divided among the user's virtual processors in
+    proportion to their running time.
     """
     model, used = sample.model, usage(sample)
     span = int(model.timeline.tod[sample.interval])
@@ -65,7 +65,7 @@ def processor_states(sample: Sample) -> States:
 
 @per_sample
 def state_counts(sample: Sample) -> tuple[dict[str, I64], I64]:
-    """High-frequency samples of the interval, by what they found virtual processors in.
+    """High-frequency samples of the interval, by the state that they found.
 
     Returns:
         (virtual processors,) by state; (3, virtual processors) by class in the dispatch list.
@@ -83,7 +83,8 @@ def state_counts(sample: Sample) -> tuple[dict[str, I64], I64]:
 def _group_shares(sample: Sample, running: F64) -> F64:
     """(5, virtual processors) shares of their groups: four waits, and all of the dispatch list.
 
-    Those of a user go to his virtual processors as they run, to the first where none does.
+    A user's shares are divided among the virtual processors in proportion to their running time;
+    if none runs, the first one has them.
     """
     users, load = sample.model.users, sample.model.demand.load[sample.interval]
     shares: F64 = users.waits * np.minimum(load, 1.0)[users.group[users.owner]]

@@ -14,15 +14,15 @@ UNI, MULTI, QUICK = 0, 1, 2
 """Users with one virtual processor, with several, and servers (quick dispatch)."""
 
 TEST_IDLE = 3 * TOD_PER_S // 10
-"""A user without work stays in the dispatch list for so long: then the transaction has ended."""
+"""Time that a user without work stays in the dispatch list; then the transaction has ended."""
 
 _CLASSES = 3
 
 _LAST = 64
-"""Nothing ends in the last part, one of so many, of an interval: the sample is being taken."""
+"""Divides an interval; no transaction ends in the last part, while CP takes the sample."""
 
 _SLOT = 0.25
-"""Share of its turn that a transaction lasts at least: those of one user follow each other."""
+"""Least length of a transaction as a share of its slot; a user's transactions do not overlap."""
 
 _UNEQUAL = 0.5
 
@@ -32,9 +32,9 @@ class EndedTransactions:
     """Transactions that ended in one interval.
 
     Attributes:
-        counts, kind: (users,) how many each ended; the class of each user.
-        trivial, nontrivial: (classes,) how many of each class.
-        trivial_time, nontrivial_time: (classes,) how long they took together, TOD units.
+        counts, kind: (users,) number of transactions that ended; class of the user.
+        trivial, nontrivial: (classes,) transactions of each class.
+        trivial_time, nontrivial_time: (classes,) total length, TOD units.
     """
 
     counts: I64
@@ -49,8 +49,8 @@ class EndedTransactions:
 def ended_transactions(sample: Sample) -> EndedTransactions:
     """The transactions of the interval before a sample, by user and class.
 
-    Servers are quick-dispatch users, whatever processors they have. Where nobody is logged on who
-    could have ended one, they are counted as those of uniprocessor guests.
+    Servers are quick-dispatch users, whatever processors they have. If no user who could end a
+    transaction is logged on, they are counted for uniprocessor guests.
     """
     model, k = sample.model, sample.interval
     work, users = model.transactions, model.users
@@ -79,10 +79,10 @@ def ended_transactions(sample: Sample) -> EndedTransactions:
 
 
 def _ending_weights(sample: Sample) -> F64:
-    """(users,) how many transactions each ends, in relation to the others.
+    """(users,) weights by which transactions are distributed.
 
-    Where no group has a rate of its own, they are those of everybody, by demand. A user who has
-    just logged on has not ended one.
+    If no group has a rate of its own, the weights are the demand of all users. A user who has
+    just logged on has weight 0.
     """
     model, users, k = sample.model, sample.model.users, sample.interval
     rates = users.transactions
@@ -110,7 +110,7 @@ class EndingTimes:
         user: index of the user.
         trivial: whether it was a trivial one.
         tod, suspended, begun: when it left the dispatch list, ran out of work, and began.
-        share: of what the user did in the interval, that which was done by then.
+        share: share of the user's activity in the interval that was done by then.
     """
 
     user: I64
@@ -122,7 +122,7 @@ class EndingTimes:
 
 
 def ending_times(sample: Sample) -> EndingTimes:
-    """The transactions that are counted for an interval; their times add up to those counted."""
+    """The transactions counted for an interval, one by one; their lengths add up to the totals."""
     k, ended = sample.interval, ended_transactions(sample)
     rng = sample.model.measurement.rng(f"transaction ends in interval {k}")
     counts, count = ended.counts, int(ended.counts.sum())
@@ -146,7 +146,7 @@ def ending_times(sample: Sample) -> EndingTimes:
 
 
 def _choose(rng: np.random.Generator, kind: I64, counts: I64) -> Bool:
-    """(transactions,) `counts` of each class, by chance."""
+    """(transactions,) which of each class's transactions are chosen: `counts`, at random."""
     order = np.lexsort((rng.random(len(kind)), kind))
     sizes = np.bincount(kind, minlength=len(counts))
     rank = np.arange(len(kind)) - (np.cumsum(sizes) - sizes)[kind[order]]

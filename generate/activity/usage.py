@@ -1,4 +1,4 @@
-"""What each user used in one interval and holds at a sample, by virtual processor."""
+"""Resources that each user used in one interval and holds at a sample."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .volume_work import user_ios
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What was used in one interval: CPU times in TOD units, counts.
+    """Resources used in one interval: CPU times in TOD units, counts.
 
     `virtual` and `cp` are (virtual processors,), everything else (users,).
     """
@@ -31,7 +31,7 @@ class Usage:
 
 @per_sample
 def usage(sample: Sample) -> Usage:
-    """What the users used; sums are those of processors, storage and volumes."""
+    """Usage of all users; its sums equal the totals of processors, storage and volumes."""
     users, flows, k = sample.model.users, sample.model.flows, sample.interval
     rng = sample.model.measurement.rng(f"users in interval {k}")
     n, owner = len(users.demand), users.owner
@@ -56,7 +56,7 @@ def usage(sample: Sample) -> Usage:
 
 
 def _virtual(sample: Sample, demand: F64) -> I64:
-    """(virtual processors,) virtual CPU time: of looping users what they take, then by demand.
+    """(virtual processors,) virtual CPU time: first that of looping users, the rest by demand.
 
     No virtual processor runs for longer than the interval.
     """
@@ -68,14 +68,14 @@ def _virtual(sample: Sample, demand: F64) -> I64:
     loops = users.on_base(taken)
     each = np.bincount(users.owner, minlength=len(demand))
     weights = (demand * (looping == 0) / each)[users.owner]
-    # The first virtual processor of a guest does most of its work.
+    # The first virtual processor of a guest has most of its work.
     weights = weights * np.where(users.address == 0, 1.6, 1.0)
     caps = np.where(weights > 0, span * 999 // 1000, 0)
     return loops + capped(total - int(loops.sum()), weights, caps)
 
 
 def _charged(sample: Sample, virtual: I64, weights: F64) -> I64:
-    """(virtual processors,) CP time, in what their own work leaves of the interval if it can be."""
+    """(virtual processors,) CP time, if possible in the time that virtual time leaves."""
     total = int(sample.times.charged.sum())
     room = np.maximum(int(sample.model.timeline.tod[sample.interval]) * 999 // 1000 - virtual, 0)
     fits = int(room[weights > 0].sum()) >= total
@@ -84,7 +84,7 @@ def _charged(sample: Sample, virtual: I64, weights: F64) -> I64:
 
 @dataclass(frozen=True, slots=True)
 class Holdings:
-    """What every user holds at one sample, (users,): pages; and who is dispatched.
+    """Pages that each user holds at one sample, (users,), and the users in the lists.
 
     Attributes:
         dispatched, eligible: (virtual processors,) which are in the dispatch or eligible list.
@@ -103,13 +103,13 @@ class Holdings:
 
     @property
     def working_set(self) -> I64:
-        """(users,) pages that the scheduler expects each to need."""
+        """(users,) pages that the scheduler estimates."""
         return (self.resident_below + self.resident_above) * 19 // 20
 
 
 @per_sample
 def holdings(sample: Sample) -> Holdings:
-    """What the users hold; sums are those of storage and the scheduler's lists."""
+    """Holdings of all users; sums equal those of storage and of the scheduler's lists."""
     users, levels, number = sample.model.users, sample.model.levels, sample.number
     rng = sample.model.measurement.rng(f"users at sample {number}")
     n = len(users.size)
@@ -143,7 +143,7 @@ def _listed(sample: Sample, rng: np.random.Generator) -> tuple[Bool, Bool]:
 def virtual_ios(sample: Sample) -> I64:
     """(3, users) virtual I/Os of one interval to consoles, unit record devices and networks.
 
-    They follow the rates of the users' groups; rare I/Os happen now and then.
+    They follow the rates of the groups, rounded up or down at random.
     """
     users, k = sample.model.users, sample.interval
     rng = sample.model.measurement.rng(f"virtual I/Os in interval {k}")
@@ -156,7 +156,7 @@ def virtual_ios(sample: Sample) -> I64:
 def dispatch_classes(sample: Sample) -> dict[str, I64]:
     """(3,) users in the dispatch list by class, and pages of their working sets.
 
-    The busier a user, the longer he stays in the list, and the higher is his class.
+    Busier users stay longer in the list and have a higher class.
     """
     held = holdings(sample)
     count = int(held.in_list.sum())

@@ -14,20 +14,20 @@ from .sample import Sample, per_sample
 PATHS = 256
 
 AT_ONCE = 51
-"""Numbers of paths, 0 to 50, for which SYTCPC counts the samples that find so many busy."""
+"""SYTCPC counts samples by the number of busy paths, 0 to 50."""
 
 _NEVER_FULLER = 0.98
-"""A volume that would be busier answers later, and fewer I/Os are started."""
+"""Maximal utilization of a volume; beyond it fewer I/Os start."""
 
 
 @dataclass(frozen=True, slots=True)
 class VolumeWork:
-    """What the volumes did in one interval, (volumes,).
+    """Activity of the volumes in one interval, (volumes,).
 
     Attributes:
-        reads, writes: pages. starts, avoided: I/Os done, and saved by the minidisk cache.
+        reads, writes: pages. starts, avoided: I/Os, and those that the minidisk cache avoided.
         pending, disconnect, connect: time in units of 128 us.
-        use: share of the interval that each was busy.
+        use: utilization, 0..1.
         queue: mean number of I/Os waiting.
     """
 
@@ -49,7 +49,7 @@ class VolumeWork:
 
 @per_sample
 def volume_work(sample: Sample) -> VolumeWork:
-    """What the volumes did in the interval before a sample."""
+    """Activity of the volumes in the interval before a sample."""
     volumes, flows, k = sample.model.volumes, sample.model.flows, sample.interval
     span_scm, online = sample.seconds * SCM_PER_S, sample.volumes_online
     rng = sample.model.measurement.rng(f"volumes in interval {k}")
@@ -84,30 +84,30 @@ def volume_work(sample: Sample) -> VolumeWork:
 
 
 def _busy(volumes: Volumes, starts: I64, interval: int, span_scm: float) -> I64:
-    """(volumes,) I/Os times service, or what a target fixes; never more than the interval."""
+    """(volumes,) I/Os times service time, or the target; never more than the interval."""
     busy = np.minimum(np.rint(starts * volumes.service), np.floor(span_scm)).astype(np.int64)
     if volumes.page_busy is not None and volumes.is_page.any():
         io = starts[volumes.is_page]
         target = volumes.measurement.targets.page_volume_busy or 0.0
-        # A saturated volume is busy all the time, however many I/Os it does in it.
+        # A saturated volume is busy all the time, whatever its number of I/Os.
         weights = 1.0 + (1.0 - target / 100) * (io / max(float(io.mean()), 1.0) - 1.0)
         busy[volumes.is_page] = partition(int(volumes.page_busy[interval]), weights)
     return busy
 
 
 def user_ios(sample: Sample) -> int:
-    """Virtual I/Os to disks in the interval: those done and those the minidisk cache saved."""
+    """Virtual I/Os to disks in the interval, with those that the minidisk cache avoided."""
     work = volume_work(sample)
     return int((work.starts + work.avoided)[~sample.model.volumes.is_cp].sum())
 
 
 def path_use(sample: Sample) -> F64:
-    """(256,) share of an interval in which each was busy: devices spread their I/Os over theirs."""
+    """(256,) utilization of each path; devices spread their I/Os evenly over their paths."""
     ids = sample.model.volumes.path_ids
     connect = volume_work(sample).connect / np.maximum((ids > 0).sum(axis=1), 1)
     weights = np.repeat(connect, ids.shape[1])
     moved = np.bincount(ids.reshape(-1), weights=weights, minlength=PATHS)
-    moved[0] = 0.0  # no path has the number 0: it stands where there is none
+    moved[0] = 0.0  # 0 stands for no path
     use: F64 = np.minimum(moved / (sample.seconds * SCM_PER_S), 1.0)
     return use
 
@@ -117,7 +117,7 @@ def path_samples(sample: Sample) -> tuple[I64, I64]:
     """High-frequency samples of the interval that found channel paths busy.
 
     Returns:
-        (256,) how many found each path busy; (51,) how many found so many busy at once.
+        (256,) samples that found the path busy; (51,) samples by the number of busy paths.
     """
     count = sample.high_frequency_samples
     busy = np.rint(path_use(sample) * count).astype(np.int64)

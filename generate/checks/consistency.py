@@ -26,7 +26,7 @@ def check_names(scenario: Scenario, place: Place) -> None:
     """Check the names of a scenario.
 
     Raises:
-        CpmonError: with the key whose name has no definition, and the names that have one.
+        CpmonError: a name has no definition; the error has its key and the defined names.
     """
     for noun, rows in (("[[users]]", scenario.users), ("[run.NAME]", scenario.runs)):
         if not rows:
@@ -84,7 +84,7 @@ def _check_run(scenario: Scenario, run: Run, place: Place) -> None:
 
 
 def _check_level(run: Run, place: str, what: str, since: str, until: str = "") -> None:
-    """What a run has, its CP level has as well."""
+    """Check that the CP level of a run has a feature that the run uses."""
     if is_within(run.cp_level, since, until):
         return
     raise CpmonError(
@@ -139,7 +139,7 @@ def _check_disturbance(scenario: Scenario, run: Run, each: Disturbance, place: P
 
 
 def _check_device(scenario: Scenario, each: Disturbance, place: Place) -> None:
-    """The device exists, and CP neither pages nor spools on it."""
+    """Check that the device exists, and that CP neither pages nor spools on it."""
     kinds = {f"{d:04X}": group.kind for group in scenario.volumes for d in group.devices}
     kind = kinds.get(each.device.upper().rjust(4, "0"))
     if kind is None:

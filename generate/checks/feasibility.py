@@ -1,4 +1,4 @@
-"""Feasibility of a run: pages fit in storage, times in their second, samples have such figures."""
+"""Feasibility of a run: pages fit in storage, times in a second, and samples have its figures."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from ..scenario.scenario import Run, Scenario, Targets
 
 TOD_BEGINS = dt.datetime(1900, 1, 1, tzinfo=dt.UTC)
 TOD_ENDS = dt.datetime(2042, 9, 17, tzinfo=dt.UTC)
-"""The day on which the 64 bits are full."""
+"""The day on which the 64-bit clock wraps."""
 
 
 class Room(Table, frozen=True):
-    """What a target demands, and the most that there is of it."""
+    """A target's demand and its limit, as expressions."""
 
     target: str
     demanded: str
@@ -54,7 +54,7 @@ def check_feasibility(scenario: Scenario, run: Run, place: Place) -> None:
     """Check one run of a scenario.
 
     Raises:
-        CpmonError: with the key whose value does not fit, and a value that would.
+        CpmonError: a value does not fit; the error has its key and a value that fits.
     """
     for key, needed in _table().needs.items():
         if getattr(run.targets, key) is not None and getattr(run.targets, needed) is None:
@@ -122,7 +122,7 @@ def _others_util(targets: Targets, processors: int) -> tuple[float, float]:
 
 
 def _check_partitions(scenario: Scenario, run: Run, place: Place) -> None:
-    """The machine can have the partitions, and has processors for them."""
+    """Check that the machine can have the partitions, and has processors for them."""
     machine, others = run.machine, scenario.partitions
     if len(others) >= MOST_PARTITIONS:
         raise CpmonError(
@@ -145,7 +145,7 @@ def _check_partitions(scenario: Scenario, run: Run, place: Place) -> None:
     for kind in dict.fromkeys(kind for kind, _, _ in rows):
         alone = sum(count for of, count, is_alone in rows if of == kind and is_alone)
         pooled = [count for of, count, is_alone in rows if of == kind and not is_alone]
-        # Beside a dedicated system the others need not fit: they take turns on what is left.
+        # Beside a dedicated system the others need not fit: they share the remaining processors.
         least = bool(pooled) if kind == own[0] and machine.dedicated else max([0, *pooled])
         needed, physical = alone + least, machine.physical.get(kind, 0)
         if needed > physical:
@@ -161,7 +161,7 @@ def _check_partitions(scenario: Scenario, run: Run, place: Place) -> None:
 
 
 def _check_clock(scenario: Scenario, run: Run, place: Place) -> None:
-    """The TOD clock, 64 bits since 1900, covers the time from the IPL to the last sample."""
+    """Check that the TOD clock, 64 bits since 1900, covers the IPL to the last sample."""
     seconds = (run.intervals or scenario.intervals) * scenario.monitor.interval_s
     ipl = run.start - dt.timedelta(hours=run.ipl_hours_before)
     if ipl < TOD_BEGINS or run.start + dt.timedelta(seconds=seconds) > TOD_ENDS:
@@ -177,7 +177,7 @@ def check_volumes(scenario: Scenario, place: Place) -> None:
     """Check that device numbers are hexadecimal and differ, and that serials have six characters.
 
     Raises:
-        CpmonError: with the key of the volumes that do not.
+        CpmonError: they are not; the error has the key of the volumes.
     """
     taken: dict[int, str] = {}
     for number, group in enumerate(scenario.volumes):
@@ -214,7 +214,7 @@ def check_volumes(scenario: Scenario, place: Place) -> None:
 
 
 def _check_user_ids(scenario: Scenario, run: Run, place: Place) -> None:
-    """User ids are a prefix and a number, eight characters, and differ between groups."""
+    """Check that user ids (prefix, number) have eight characters and differ between groups."""
     prefixes: set[str] = set()
     for number, group in enumerate(scenario.users):
         count = run.users.get(group.name, group.count)
@@ -244,7 +244,7 @@ def check_figures(repetitions: Repetitions) -> None:
     """Check the samples of a scenario.
 
     Raises:
-        CpmonError: with the key whose value is impossible, and what is possible.
+        CpmonError: a value is impossible; the error has its key and possible values.
     """
     runs = repetitions.runs
     for run in runs.values():
@@ -261,7 +261,7 @@ def check_figures(repetitions: Repetitions) -> None:
         _check_difference(difference, runs)
     for difference in repetitions.differences:
         if difference.has("read_kb_per_s"):
-            # Rates of a difference are searched for two runs at a time.
+            # The search for rates of a difference handles two runs at a time.
             if shared := with_rates & set(difference.ends):
                 raise CpmonError(
                     f"difference {difference.name}: read_kb_per_s of a run is in two differences",
@@ -286,7 +286,7 @@ def _check_least(printed: Statistic, least: int) -> None:
 
 
 def _check_duration(run: Samples) -> None:
-    """A sample has a length, and its processor time fits in it."""
+    """Check that a sample has a length, and that its processor time fits in it."""
     seconds = float(run.duration_s or 0)
     if run.duration_s is None:
         rates = {m: float(run.statistic(m).mean) for m in RATES if run.has(m)}
@@ -313,7 +313,7 @@ def _check_duration(run: Samples) -> None:
 
 
 def _check_runs(difference: Difference, runs: Mapping[str, Samples], names: set[str]) -> None:
-    """The runs of a difference exist, and its name is free."""
+    """Check that the runs of a difference exist, and that its name is free."""
     for end, run_id in zip(("of", "less"), difference.ends, strict=True):
         if run_id not in runs:
             raise unknown("run with samples", run_id, runs, place=difference.place(end))
@@ -334,7 +334,7 @@ def _check_runs(difference: Difference, runs: Mapping[str, Samples], names: set[
 
 
 def _check_difference(difference: Difference, runs: Mapping[str, Samples]) -> None:
-    """Means subtract exactly; a deviation is no less and no more than the two deviations allow."""
+    """Check that the mean is the difference of the means, and the deviation within its bounds."""
     of, less = (runs[run_id] for run_id in difference.ends)
     for measure in difference.measures:
         for run in (of, less):
@@ -351,7 +351,7 @@ def _check_difference(difference: Difference, runs: Mapping[str, Samples]) -> No
             continue
         minuend, subtrahend = of.statistic(measure), less.statistic(measure)
         mean = minuend.mean - subtrahend.mean
-        # Unless a mean of so many is exact, each of the three is rounded by half a digit at most.
+        # Unless means of so many samples are exact, each of the three is off by up to half a digit.
         if abs(printed.mean - mean) > (Decimal("0.15") if 10 % of.count else 0):
             raise CpmonError(
                 f"difference {difference.name} has another mean than its runs",
@@ -381,7 +381,7 @@ def _check_deviation(printed: Statistic, minuend: Statistic, subtrahend: Statist
 
 
 def _check_sums(repetitions: Repetitions, difference: Difference) -> None:
-    """Runs that differences connect have sums that print as all of them do."""
+    """Check that runs that differences connect have sums that print all their figures."""
     for measure in difference.measures:
         run_ids = repetitions.connected(difference.of, measure)
         if repetitions.sums(run_ids, measure) is None:

@@ -1,6 +1,6 @@
 """Files beside a dump: run file, console logs, tool outputs, counts of load generator and hardware.
 
-The forms of the tools' outputs (exerciser, thrasher, burner) were never published; these are ours.
+The output formats of the tools (exerciser, thrasher, burner) were never published; these are ours.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from ..scenario.repetitions import RATES, SCORES, Repetitions, Samples
 from .solver import durations, samples_of
 
 ZONE = dt.timezone(dt.timedelta(hours=-5), "EST")
-"""The clock of the system: its zone never changes to daylight saving time."""
+"""Time zone of the system; it has no daylight saving time."""
 
 _DAYS = ("MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY", "SUNDAY")
 
 _COUNTED = ("virtual_cpu_cs", "cp_cpu_cs", "virtual_ios", "page_reads", "page_writes")
 _AT_LOGON = np.array([(300, 900), (20, 60), (3000, 6000), (0, 40), (0, 1)]).T
-"""Least, and one more than the most, of what starting the guest took, of each of these."""
+"""Range of each count at logon, when the guest was started: (least, most + 1)."""
 _BETWEEN = np.array([(1, 4), (0, 2), (0, 12), (0, 1), (0, 1)]).T
-"""The same, of what the guest did between two samples."""
+"""Range of the delta of each count between two samples."""
 
 Series = Mapping[str, tuple[int, ...]]
-"""Samples of each measure; a measure that is missing was not taken."""
+"""Measure -> its samples; measures that were not taken are missing."""
 
 
 def repetition_files(
@@ -48,7 +48,7 @@ def repetition_files(
         seed: the same seed gives the same files.
 
     Raises:
-        CpmonError: no samples print the figures of the scenario.
+        CpmonError: no samples have the printed figures of the scenario.
     """
     run = repetitions.runs.get(run_id)
     if run is None:
@@ -106,14 +106,14 @@ def _moments(
     pauses[0] += connected
     seconds = np.cumsum(np.stack([pauses, lengths], axis=1)).tolist()
     none = (0,) * run.count
-    growth: I64 = np.array([series.get(measure, none) for measure in _COUNTED], dtype=np.int64).T
-    idle = rng.integers(_BETWEEN[0], _BETWEEN[1], size=growth.shape)
+    deltas: I64 = np.array([series.get(measure, none) for measure in _COUNTED], dtype=np.int64).T
+    idle = rng.integers(_BETWEEN[0], _BETWEEN[1], size=deltas.shape)
     idle[0] = rng.integers(_AT_LOGON[0], _AT_LOGON[1])
-    counts = np.cumsum(np.stack([idle, growth], axis=1).reshape(-1, len(_COUNTED)), axis=0)
+    counts = np.cumsum(np.stack([idle, deltas], axis=1).reshape(-1, len(_COUNTED)), axis=0)
     logon = start.replace(microsecond=0) - dt.timedelta(seconds=connected)
     moments = []
     for at, (second, row) in enumerate(zip(seconds, counts.tolist(), strict=True)):
-        # CP ignores a line that begins with an asterisk: an operator's remark.
+        # CP ignores a line that begins with an asterisk: a comment of the operator.
         comment = f"* {run.run_id} sample {at // 2 + 1} {'ends' if at % 2 else 'begins'}"
         when = (logon + dt.timedelta(seconds=second)).astimezone(ZONE)
         moments.append(Moment(comment, when, second, *row))
@@ -141,7 +141,7 @@ def _mmm_ss_hs(hundredths: int) -> str:
 def _indicate_user(run: Samples, moments: list[Moment], user: str) -> Iterator[str]:
     """CP INDICATE USER responses: counts since logon.
 
-    I/Os and processor time stand with each virtual processor; the first has what does not divide.
+    I/Os and processor time are given for each virtual processor; the first has the remainder.
     """
     for moment in moments:
         yield moment.comment
@@ -188,7 +188,7 @@ def _exerciser(run: Samples, series: Series) -> Iterator[str]:
 
 
 def _scores(counts: tuple[int, ...], period_s: int) -> Iterator[str]:
-    """Output of thrasher or burner: what was counted in each period."""
+    """Output of thrasher or burner: the count of each period."""
     for period, score in enumerate(counts, start=1):
         yield f"period {period} {period_s} s score {score}"
 
@@ -224,7 +224,7 @@ def companions(model: Model) -> Iterator[tuple[str, str, str]]:
 def _hardware(measurement: Measurement, timeline: Timeline) -> tuple[list[str], list[str]]:
     """Busy and emulation seconds of all processors in each interval, as text.
 
-    The instrumentation counts on its own: it follows the same load, with another error.
+    The instrumentation follows the same load, with its own random error.
     """
     rng, targets = measurement.rng("hardware"), measurement.targets
     span = int(timeline.up_seconds.sum()) * measurement.processors * _US

@@ -1,10 +1,10 @@
-"""Rates of a difference: what was read more in one run than in another, over the time it took more.
+"""Rates of a difference: KB that one run read more than another, over the time it took longer.
 
 The rate of each pair of samples is (KB of one - KB of the other) / (its seconds - the other's),
 from rates that are whole numbers. A difference of two times amplifies every unit, so a mean and a
-deviation of such rates that are right to the printed digit take a search of their own: first the
-pairs are formed, then two halves of the samples are varied in ways that change neither run's
-figures, and two variants are picked whose rates add up.
+deviation of such rates that match the printed digits need a search: it forms pairs, then varies two
+halves of the samples without changing either run's figures, and chooses two variants whose rates
+add up.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _ROUNDS = 200
 _STIRRED = 2000
 _SPLITS = 150
 _HOPELESS, _FAR = 20, 0.01
-"""After so many splits the rates are this near to the goal, as a share of it, or never will be."""
+"""The search fails if after so many splits the rates are farther from the goal than this share."""
 _HALF = 5
 _RADIUS = 9
 _VARIANTS = 400
@@ -30,7 +30,7 @@ _CANDIDATES = 2_000_000
 
 @dataclass(frozen=True, slots=True)
 class PairedRates:
-    """What the rates of the difference must come to.
+    """Goal of the search: mean and deviation of the rates.
 
     Attributes:
         kb_of, kb_less: KB moved in each sample of the run, and of the run taken away.
@@ -45,7 +45,7 @@ class PairedRates:
     def sums(self, pairs: I64) -> tuple[F64, F64]:
         """Sums of the rates and of their squares, KB/s, over the last axis.
 
-        A pair that would take no time at all goes at 1e12.
+        A pair without a time difference has the rate 1e12.
 
         Args:
             pairs: (..., 2, samples) rates of the run and of the run taken away.
@@ -55,7 +55,7 @@ class PairedRates:
         return rates.sum(axis=-1), (rates * rates).sum(axis=-1)
 
     def is_met(self, total: F64, squares: F64, count: int) -> np.ndarray[tuple[int, ...], np.dtype]:
-        """Whether such sums print the mean and deviation."""
+        """Whether the sums give the printed mean and deviation."""
         mean = total / count
         variance = squares / count - mean * mean
         low, high = self.deviation
@@ -63,7 +63,7 @@ class PairedRates:
         return centred & (variance > low * low) & (variance < high * high)
 
     def distance(self, pairs: I64) -> F64:
-        """(rows,) how far (rows, 2, samples) are from mean and deviation, as shares of them."""
+        """(rows,) distance of (rows, 2, samples) from mean and deviation, as shares of them."""
         total, squares = self.sums(pairs)
         count = pairs.shape[-1]
         mean = sum(self.mean) / 2
@@ -73,7 +73,7 @@ class PairedRates:
 
 
 def pair_rates(goal: PairedRates, of: I64, less: I64, rng: np.random.Generator) -> I64 | None:
-    """(2, samples) of two runs, paired and slightly changed, so that the rates come out right.
+    """(2, samples) of two runs, paired and slightly changed to meet the goal.
 
     Args:
         of, less: (samples,) rates of the two runs. Sum and sum of squares of each stay the same.
@@ -94,7 +94,7 @@ def pair_rates(goal: PairedRates, of: I64, less: I64, rng: np.random.Generator) 
         variants = [_variants_of_both(pair[:, half]) for half in halves]
         picks = _both(goal, pair[:, np.sort(order[2 * middle :])], variants, count)
         if picks is None:
-            # Others about as near to the goal, at random.
+            # Continue from a random one of those about as near to the goal.
             picks = rng.integers([[len(each)] for each in variants], size=(2, _STIRRED))
         tried = np.repeat(pair[None], picks.shape[1], axis=0)
         for half, each, rows in zip(halves, variants, picks, strict=True):
@@ -104,7 +104,7 @@ def pair_rates(goal: PairedRates, of: I64, less: I64, rng: np.random.Generator) 
 
 
 def _paired(goal: PairedRates, of: I64, less: I64, rng: np.random.Generator) -> I64:
-    """(2, samples): one run's put beside those of the other so that the rates are nearly right."""
+    """(2, samples): the samples of two runs, paired so that the goal is nearly met."""
     count = len(of)
     up, down = np.triu_indices(count, 1)
     pair = np.stack([of[rng.permutation(count)], less])
@@ -121,7 +121,7 @@ def _paired(goal: PairedRates, of: I64, less: I64, rng: np.random.Generator) -> 
 
 
 def _swapped(rows: I64, up: I64, down: I64) -> I64:
-    """(rows, 2, samples), in each two of the first run's samples exchanged."""
+    """(rows, 2, samples), each with two of the first run's samples exchanged."""
     each = np.arange(len(rows))
     rows[each, 0, up], rows[each, 0, down] = rows[each, 0, down], rows[each, 0, up]
     return rows
@@ -152,7 +152,7 @@ def _both(goal: PairedRates, rest: I64, variants: list[I64], count: int) -> I64 
 
 
 def _candidates(begin: I64, end: I64) -> Iterator[tuple[I64, I64]]:
-    """Row numbers and, for each row, the numbers from begin to end; a bounded lot at a time."""
+    """Row numbers and, for each row, the numbers from begin to end, in bounded batches."""
     counts = np.maximum(end - begin, 0)
     climbing = np.cumsum(counts)
     edges = np.searchsorted(climbing, np.arange(_CANDIDATES, climbing[-1], _CANDIDATES))
@@ -164,7 +164,7 @@ def _candidates(begin: I64, end: I64) -> Iterator[tuple[I64, I64]]:
 
 
 def _variants_of_both(pair: I64) -> I64:
-    """(variants, 2, samples): all variants of one run beside all variants of the other."""
+    """(variants, 2, samples): all combinations of variants of both runs."""
     ones, others = map(_variants, pair)
     return np.stack([np.repeat(ones, len(others), axis=0), np.tile(others, (len(ones), 1))], axis=1)
 
@@ -172,7 +172,7 @@ def _variants_of_both(pair: I64) -> I64:
 def _variants(samples: I64) -> I64:
     """(variants, samples): changed samples with the same sum and the same sum of squares."""
     changes, squares = _changes(len(samples))
-    # The sum of a change is 0, so that samples may be counted from anywhere.
+    # The sum of a change is 0, so samples can be relative to any number.
     neutral = np.flatnonzero((samples - samples[0]) @ changes * 2 + squares == 0)
     near = neutral[np.argsort(squares[neutral], kind="stable")[:_VARIANTS]]
     variants: I64 = samples + changes[:, near].T

@@ -1,8 +1,7 @@
 """Whole numbers with a given sum whose sums of squares lie in given ranges: a small exact search.
 
-A series is sought near other series that are fixed already: the squares of its differences from
-each of them are given as well. All moves add a step to one sample and take it from another, which
-keeps the sum.
+The search also meets given sums of squares of the differences from other, fixed series. Every move
+adds a step to one sample and subtracts it from another, which keeps the sum.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ _TAILS = (0, 1, 2, 4, 8, 16, 32)
 
 @dataclass(frozen=True, slots=True)
 class Nearness:
-    """The sum of squares of (series - other) lies between least and most, both included."""
+    """A goal: the sum of squares of (series - other) is in [least, most]."""
 
     other: I64
     least: int
@@ -35,7 +34,7 @@ class Search:
 
     Attributes:
         total: sum of the series.
-        goals: the first is about the series' own deviation: its `other` is constant.
+        goals: the first one has a constant `other`, which makes it the series' own deviation.
         least, most: (samples,), the range of each.
     """
 
@@ -46,7 +45,7 @@ class Search:
     rng: np.random.Generator
 
     def run(self) -> I64 | None:
-        """A series with that sum and those sums of squares, or None if none was found."""
+        """A series with the total that meets all goals, or None."""
         for tail in _TAILS:
             series = self._start(tail)
             if (series >= self.least).all() and (series <= self.most).all():
@@ -54,10 +53,10 @@ class Search:
         return None
 
     def _start(self, tail: int) -> I64:
-        """Samples that are right before they are rounded, but for their range.
+        """Samples that meet the goals before they are rounded and limited to their range.
 
-        They are made of a part along each of the other series, as long as its nearness asks for,
-        and of a random part at right angles to all of them.
+        They have a component along each of the other series, of the length that its goal needs,
+        and a random component orthogonal to all of them.
 
         Args:
             tail: how far one sample stands out on the side where there is more room.
@@ -76,7 +75,7 @@ class Search:
         return _with_total(whole, self.total, self.rng)
 
     def _improved(self, series: I64) -> I64 | None:
-        """Step by step to where every sum of squares is right; None if that took too many steps."""
+        """Moves step by step until all goals are met; None after too many steps."""
         if len(series) < 2:
             return series if self._misses(series[None])[0] == 0 else None
         widest = math.isqrt(max(near.most for near in self.goals) // len(series)) or 1
@@ -88,7 +87,7 @@ class Search:
                 return series
             best, after = self._best_move(series[None], steps)
             if best >= miss:
-                # No single step helps: the best pair of steps, one of them at random.
+                # No single step helps: take the best pair of steps, of which one is random.
                 starts = self._random_moves(series, steps, batch)
                 best, after = self._best_move(starts, steps)
                 if best >= miss:
@@ -97,7 +96,7 @@ class Search:
         return None
 
     def _best_move(self, batch: I64, steps: I64) -> tuple[float, I64]:
-        """The least miss that one step from any of the batch leads to, and the series there."""
+        """The smallest miss after one step from any series of the batch, and that series."""
         count = batch.shape[1]
         climb = steps[None, :, None, None]
         misses = np.zeros((len(batch), len(steps), count, count))
@@ -117,7 +116,7 @@ class Search:
         return float(misses[row, step, i, j]), after
 
     def _random_moves(self, series: I64, steps: I64, count: int) -> I64:
-        """(count, samples): copies of the series, each one allowed step away where there is one."""
+        """(count, samples): copies of the series, each after a random allowed step, if any."""
         step = steps[self.rng.integers(len(steps), size=count)]
         up = self.rng.integers(len(series), size=count)
         down = (up + self.rng.integers(1, len(series), size=count)) % len(series)
@@ -129,7 +128,7 @@ class Search:
         return moved
 
     def _misses(self, batch: I64) -> F64:
-        """(series,) how far each series of a batch is from all goals together."""
+        """(series,) sum of the misses of all goals for each series of a batch."""
         total = np.zeros(len(batch))
         for near in self.goals:
             gap = batch - near.other
@@ -138,11 +137,11 @@ class Search:
 
 
 def _along(goals: list[Nearness], total: int) -> tuple[F64, float, list[F64]]:
-    """What the other series fix of a series.
+    """The component of a series that the other series determine.
 
     Returns:
-        That part of its deviations from the mean; the sum of squares that is left for the rest;
-        and directions, of length 1 and at right angles to each other, that the rest must not have.
+        That component, as deviations from the mean; the sum of squares that remains for the rest;
+        and the orthonormal directions to which the rest must be orthogonal.
     """
     own, *others = goals
     variation = _variation(own, total)
@@ -150,7 +149,7 @@ def _along(goals: list[Nearness], total: int) -> tuple[F64, float, list[F64]]:
     directions: list[F64] = []
     for near in others:
         line = _centred(near.other.astype(np.float64))
-        # |y - x|² = |y|² + |x|² - 2xy, all counted from their means.
+        # |y - x|² = |y|² + |x|² - 2xy, for deviations from the means.
         shared = (variation + _dot(line, line) - _variation(near, total)) / 2 - _dot(fixed, line)
         for direction in directions:
             line = line - _dot(line, direction) * direction
@@ -162,7 +161,7 @@ def _along(goals: list[Nearness], total: int) -> tuple[F64, float, list[F64]]:
 
 
 def _with_total(series: I64, total: int, rng: np.random.Generator) -> I64:
-    """The series with its sum put right, one unit here and there."""
+    """The series with its sum corrected by single units at random places."""
     missing = total - int(series.sum())
     each, rest = divmod(abs(missing), len(series))
     shift: I64 = np.full(len(series), each, dtype=np.int64)
@@ -171,7 +170,7 @@ def _with_total(series: I64, total: int, rng: np.random.Generator) -> I64:
 
 
 def _variation(near: Nearness, total: int) -> float:
-    """Sum of squares about the mean that the middle of a range of sums of squares stands for."""
+    """Sum of squares about the mean, for the middle of the goal's range."""
     count = len(near.other)
     excess = total - int(near.other.sum())
     return max((near.least + near.most) / 2 - excess * excess / count, 0.0)
@@ -187,7 +186,7 @@ def _dot(left: F64, right: F64) -> float:
 
 
 def _miss(squares: I64, near: Nearness) -> F64:
-    """How far sums of squares are from their range, in steps of a typical sample."""
+    """Distance of sums of squares from their range, in steps of a typical sample."""
     outside = np.maximum(near.least - squares, 0) + np.maximum(squares - near.most, 0)
     typical: F64 = outside / (1.0 + math.isqrt(near.most // len(near.other)))
     return typical

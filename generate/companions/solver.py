@@ -1,4 +1,4 @@
-"""The single samples behind printed figures, the same for the same seed."""
+"""Finds samples that have the printed figures; the same seed gives the same samples."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ from .series import Nearness, Search
 _ATTEMPTS, _PAIRINGS = 60, 8
 _MOST = 1 << 40
 _INSIDE = 0.8
-"""Share of a rounding interval that is used where sums are not whole: others may add otherwise."""
+"""Share of a rounding interval that is used for sums that are not whole numbers, because other
+programs may add in another order."""
 
 Solution = dict[str, tuple[int, ...]]
 
@@ -33,7 +34,7 @@ def samples_of(repetitions: Repetitions, run_id: str, measure: str, seed: int) -
     """The samples of one measure of a run; of a score, those of its periods.
 
     Raises:
-        CpmonError: no samples print this measure of all runs that differences connect.
+        CpmonError: no samples have the printed figures of all runs that differences connect.
     """
     return _solve(repetitions, repetitions.connected(run_id, measure), measure, seed)[run_id]
 
@@ -89,7 +90,7 @@ def _solve(repetitions: Repetitions, run_ids: tuple[str, ...], measure: str, see
 def _nearness(
     repetitions: Repetitions, run: Samples, measure: str, total: int, solved: dict[str, I64]
 ) -> list[Nearness]:
-    """How much a run's samples deviate, from their mean and from those of the solved runs."""
+    """Goals of a run's samples: deviation from their mean and from those of solved runs."""
     own = run.statistic(measure)
     nearness = [Nearness(np.full(own.count, total // own.count), *own.squares(total))]
     for difference in repetitions.differences:
@@ -106,7 +107,7 @@ def _nearness(
 
 
 def _most(repetitions: Repetitions, run: Samples, measure: str, seed: int) -> I64:
-    """The largest value of each sample: virtual time ends where the sample does."""
+    """The largest value of each sample; virtual time is at most the length of the sample."""
     if measure != "virtual_cpu_cs":
         return np.full(run.periods if measure in SCORES else run.count, _MOST)
     seconds = np.array(durations(repetitions, run.run_id, seed))
@@ -121,7 +122,7 @@ def _pair(
     solved: dict[str, I64],
     rng: np.random.Generator,
 ) -> bool:
-    """Give the runs of a difference of rates the samples whose rates come out right."""
+    """Replace the samples of both runs of a difference so that its rates are met."""
     for difference in differences:
         of, less = (repetitions.runs[run_id] for run_id in difference.ends)
         printed = difference.statistic("read_kb_per_s", of.count)

@@ -1,1 +1,1 @@
-"""Damage to a dump as it passes by."""
+"""Damages a dump stream."""

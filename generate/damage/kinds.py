@@ -1,7 +1,7 @@
 """Kinds of damage to a dump between CP and its reader: one function for each.
 
-Each takes a dump stream, the place of the damage and how much of it, and yields the damaged dump;
-what it leaves in the stream follows unchanged. docs/generate.md lists what cpmon reports of each.
+Each takes a dump stream, the place and the amount of damage, and yields the damaged dump; the rest
+of the stream follows unchanged. docs/generate.md lists what cpmon reports of each.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .stream import DamageError, DumpStream, are_controls, hold_records, record_
 
 _BULK = 1024 * FRAME
 _EVENT_LIMIT = 64 << 20
-"""Event data that does not start on a frame is held as a whole, up to this."""
+"""Largest event data, not aligned to a frame, that is buffered as a whole."""
 _TO_ASCII = bytes(range(256)).decode("cp037").encode("latin-1")
 _LINE_END = b"\r\n"
 _BLOCK = 6
@@ -29,9 +29,9 @@ _BLOCK = 6
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """Where to damage a dump, and how much.
+    """Place and amount of damage.
 
-    `place`: a byte of the dump as it comes in. `count`: what it counts depends on the kind.
+    `place`: offset in the undamaged dump. `count`: its unit depends on the kind.
     """
 
     place: int
@@ -47,11 +47,11 @@ class Kind:
     """A kind of damage.
 
     Attributes:
-        name: as it is requested.
-        apply: the function; None where the compressed file is damaged and not the dump.
+        name: in requests.
+        apply: the function; None if it damages the compressed file.
         placed: whether it has a place.
-        count: how much by default; None if it has no count.
-        counts: what the count counts.
+        count: default count; None if it has no count.
+        counts: unit of the count.
         least: the smallest count.
     """
 
@@ -71,7 +71,7 @@ CUT_COMPRESSED = "cut-compressed"
 def kind(
     name: str, *, placed: bool = True, count: int | None = None, counts: str = "", least: int = 1
 ) -> Callable[[Damaging], Damaging]:
-    """Add a function to the kinds; the first line of its docstring is its meaning."""
+    """Registers a function as a kind; the first line of its docstring is its meaning."""
 
     def add(apply: Damaging) -> Damaging:
         meaning = (apply.__doc__ or "").partition("\n")[0]
@@ -199,7 +199,7 @@ def end_missing(stream: DumpStream, _spot: Spot) -> Iterator[bytes]:
         held += piece
         yield held[:-FRAME]
         held = held[-FRAME:]
-    # A control record without an entry; zeros may stand in data as well.
+    # A control record without an entry; data can have zeros, too.
     is_end = len(held) == FRAME and not any(held[CONTROL_AREA : CONTROL_AREA + ENTRY.size])
     if not is_end or hold_records(np.frombuffer(held, np.uint8)[None, :])[0]:
         raise DamageError(
@@ -261,13 +261,13 @@ KINDS[CUT_COMPRESSED] = Kind(
 
 
 _LENGTH, _DOMAIN, _RECORD = range(0, 2), range(4, 5), range(6, 8)
-"""Bytes of numbers in the header of a record."""
+"""Byte ranges of numbers in the header of a record."""
 
 
 def _changed(
     stream: DumpStream, spot: Spot, field: range, new: Callable[[int], int]
 ) -> Iterator[bytes]:
-    """The dump up to a record, with another number in its header, computed from its own."""
+    """The dump up to a record, with a number in the record's header changed by a function."""
     frame, at = yield from stream.until_record(spot.place)
     number = slice(at + field.start, at + field.stop)
     most = (1 << 8 * len(field)) - 1
@@ -276,9 +276,9 @@ def _changed(
 
 
 def _announced(control: bytes) -> list[tuple[int, int]]:
-    """Data that a control record describes: bytes that stand before it in its frame, and its own.
+    """Data areas that a control record announces: (bytes before the data in its frame, length).
 
-    Nothing for a frame that is no control record.
+    Empty for a frame that is no control record.
     """
     sets = []
     if len(control) == FRAME and are_controls(np.frombuffer(control, np.uint8).reshape(1, FRAME)):
@@ -290,7 +290,7 @@ def _announced(control: bytes) -> list[tuple[int, int]]:
 
 
 def _earlier(stream: DumpStream, lead: int, size: int, ticks: np.uint64) -> Iterator[bytes]:
-    """A set of data with all time stamps set back; whole frames are taken."""
+    """A set of data with all time stamps set back, as whole frames."""
     skipped = 0
     if lead:
         head = np.frombuffer(stream.peek(FRAME).ljust(FRAME, b"\0"), np.uint8)

@@ -1,4 +1,4 @@
-"""Damage as it is requested, KIND[:PLACE[:COUNT]], and applied, one after the other."""
+"""Parses requests of damage, KIND[:PLACE[:COUNT]], and applies them in order."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ class Damage:
 
 
 def parse_damage(text: str) -> Damage:
-    """The damage that KIND[:PLACE[:COUNT]] means; PLACE may be empty.
+    """Parse KIND[:PLACE[:COUNT]]; PLACE may be empty.
 
     Raises:
-        DamageError: no such kind, or place or count is not for it; the message has what is allowed.
+        DamageError: no such kind, or it has no place or count; the error names the allowed ones.
     """
     name, _, rest = text.partition(":")
     place, _, count = rest.partition(":")
@@ -76,14 +76,14 @@ def parse_damage(text: str) -> Damage:
 def damaged(
     dump: Iterable[Chunk], damages: Sequence[Damage], seed: int, size: int | None = None
 ) -> Iterator[Chunk]:
-    """A dump with damages, in pieces, each done to what the one before left.
+    """Apply damages to a dump in order; yields the damaged dump in pieces.
 
-    What is done to the compressed file is left out; see `cut_file`.
+    Damage to the compressed file is skipped; see `cut_file`.
 
     Args:
         dump: its bytes in pieces, decompressed.
         size: of the dump in bytes, if known; needed where `needs_size`.
-        seed: picks places and bits; the same one does the same damage.
+        seed: chooses places and bits.
 
     Raises:
         DamageError: a damage needs the size, or finds nothing to damage.
@@ -106,7 +106,7 @@ def cut_file(path: Path, damages: Sequence[Damage], seed: int) -> None:
     """Cut a compressed file: cut-compressed is applied, other damages are ignored.
 
     Raises:
-        DamageError: the place is behind the end of the file.
+        DamageError: the place is past the end of the file.
     """
     for number, damage in enumerate(damages):
         if damage.kind.name == CUT_COMPRESSED:
@@ -123,10 +123,10 @@ def cut_file(path: Path, damages: Sequence[Damage], seed: int) -> None:
 
 
 def check_compressed(damages: Iterable[Damage], *, compressed: bool) -> None:
-    """Check that damage to a compressed file has one.
+    """Check that no damage needs a compressed file where there is none.
 
     Raises:
-        DamageError: it has not.
+        DamageError: one does.
     """
     if not compressed and any(damage.kind.name == CUT_COMPRESSED for damage in damages):
         raise DamageError(
@@ -137,7 +137,7 @@ def check_compressed(damages: Iterable[Damage], *, compressed: bool) -> None:
 
 
 def _resolved(damage: Damage, size: int | None, rng: np.random.Generator) -> int:
-    """The place as a byte of the dump."""
+    """The place as an offset in the dump."""
     place = damage.place
     if not damage.kind.placed:
         return 0
@@ -185,6 +185,6 @@ def _count(text: str, kind: Kind, whole: str) -> int | None:
 
 
 def _usage(kind: Kind) -> str:
-    """How a kind is requested."""
+    """The syntax of a request of a kind."""
     place = ":PLACE" if kind.placed else ":" if kind.count is not None else ""
     return f"{kind.name}{place}{':COUNT' if kind.count is not None else ''}"

@@ -1,6 +1,6 @@
 """A dump stream: most of it passes through, a part is taken out to be changed.
 
-The buffer is bounded by what is read at once, and by the pieces that the dump comes in.
+The buffer is bounded by the largest read and by the pieces of the dump.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ def hold_records(frames: U8) -> Bool:
 def record_starts(data: U8, starts: I64, limits: I64, *, closing: bool) -> I64:
     """Positions of the records of some frames, ascending.
 
-    All frames advance together, one record a step. A frame is followed up to its closing record or
-    to what is no record.
+    All frames advance together, one record a step, each up to its closing record or up to bytes
+    that are no record.
 
     Args:
         data: bytes of the frames.
         starts, limits: (frames,) position of the first record, and behind the last byte.
-        closing: whether the records that close a frame (1.11, 1.13) are among them.
+        closing: whether to include records that close a frame (1.11, 1.13).
     """
     records = [np.empty(0, np.int64)]
     at, behind = starts, limits
@@ -68,13 +68,13 @@ def _words(raw: U8) -> I64:
 
 
 class DamageError(CpmonError):
-    """A damage of an unknown kind, or one that cannot be done to this dump."""
+    """Damage of an unknown kind, or damage that does not apply to this dump."""
 
 
 class DumpStream:
     """Reads a dump once, from front to back.
 
-    `offset` counts the bytes handed out so far. Methods that let bytes pass are iterators of
+    `offset` counts the bytes returned so far. Methods that pass bytes through are iterators of
     these bytes: `yield from stream.rest()`.
     """
 
@@ -90,12 +90,12 @@ class DumpStream:
         return self._take(size)
 
     def peek(self, size: int) -> bytes:
-        """The next bytes, which stay; fewer at the end."""
+        """The next bytes without consuming them; fewer at the end."""
         self._fill(size)
         return self._buffer[self._at : self._at + size]
 
     def until(self, offset: int) -> Iterator[bytes]:
-        """Yield what comes before an offset; nothing if that has passed."""
+        """Yield the bytes before an offset; none if it has been passed."""
         while self.offset < offset and self._fill(1):
             yield self._take(offset - self.offset)
 
@@ -109,15 +109,15 @@ class DumpStream:
         self._chunks, self._buffer, self._at = iter(()), b"", 0
 
     def frames(self) -> Iterator[bytes]:
-        """Everything in pieces of whole frames; what is left of the last one comes at the end."""
+        """The rest in pieces of whole frames; the last piece may be a part of a frame."""
         while have := self._fill(FRAME):
             yield self._take(have // FRAME * FRAME or have)
 
     def until_frame(self, place: int, is_match: Callable[[U8], Bool], what: str) -> Iterator[bytes]:
-        """Yield up to a frame: the first match, from the one of `place` on.
+        """Yield up to the first matching frame at or after `place`.
 
         Args:
-            is_match: which of (frames, 4096) are.
+            is_match: which of (frames, 4096) match.
             what: the frame's name in a message.
 
         Raises:
@@ -142,12 +142,12 @@ class DumpStream:
         )
 
     def until_record(self, place: int) -> Generator[bytes, None, tuple[bytearray, int]]:
-        """Yield up to the frame of a record: the first that starts at `place` or behind.
+        """Yield up to the frame of the first record at or after `place`.
 
         Records that close a frame or an interval do not count.
 
         Returns:
-            The frame, taken out, and where the record starts in it.
+            The frame, taken out of the stream, and the start of the record in it.
 
         Raises:
             DamageError: the dump ends before.

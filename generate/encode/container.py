@@ -24,10 +24,10 @@ SEGMENT = 0x01000000
 
 
 class Ring:
-    """A part of the monitor segment that is filled around and around.
+    """A ring buffer in the monitor segment.
 
-    A set lies in one piece. It begins behind the previous set if it fits into the frame in which
-    that ended, otherwise at the next frame; where the rest of the ring is too small, at the front.
+    A set is contiguous. It begins after the previous set if it fits into the frame in which that
+    ended, else at the next frame, or at the front if the rest of the ring is too small.
 
     Args:
         address: of its first byte. size: bytes, a multiple of a frame.
@@ -38,7 +38,7 @@ class Ring:
         self._next = 0
 
     def take(self, length: int) -> int:
-        """Address for a set of that many bytes.
+        """Allocate a set; returns its address.
 
         Raises:
             CpmonError: the set is larger than the ring.
@@ -72,7 +72,7 @@ def entry(flag: int, domains: Iterable[int], start: int, length: int) -> bytes:
 
 
 def control_record(message: int, entries: Sequence[bytes]) -> bytes:
-    """The 4096-byte record (MWTBK) in front of the data that its entries describe.
+    """The 4096-byte record (MWTBK) before the data that its entries describe.
 
     It begins with a copy of the IUCV message-pending interrupt buffer. The class text is
     inferred: the flag bytes of the entries.
@@ -94,14 +94,14 @@ def event_block(records: bytes | U8) -> bytes:
 
 _RING_SHARE = 8
 _FILLED_SHARE = 4
-"""CP notifies the reader of events when one of so many parts of their ring is full."""
+"""CP notifies the reader when 1 / this of the ring of events is full."""
 
 
 class Delivery:
-    """What CP puts into the monitor segment and announces to its reader, message by message.
+    """Delivery of data by CP through the monitor segment, message by message.
 
-    An eighth of the segment is for events. Where more of them happen in an interval than a quarter
-    of that holds, they go out in parts, before the sample; the last part goes out with it.
+    An eighth of the segment is for events. If the events of an interval fill more than a quarter of
+    that, they are delivered in parts before the sample; the last part comes with the sample.
 
     Args:
         size: of the monitor segment in bytes.
@@ -119,10 +119,10 @@ class Delivery:
         """Control records, each followed by the data of its entries.
 
         Args:
-            blocks: the sample. events: what happened before it. end_tod: when the sample ends.
+            blocks: the sample. events: those before it. end_tod: end of the sample.
 
         Raises:
-            CpmonError: a sample that the segment cannot hold.
+            CpmonError: the segment cannot hold the sample.
         """
         data, domains = event_frames(events), set_domains(events)
         room = self._events.size // _FILLED_SHARE // FRAME * FRAME
@@ -149,7 +149,7 @@ Container = Literal["monwrite", "monreader"]
 
 
 def captured(chunks: Iterable[Chunk]) -> Iterator[bytes]:
-    """The chunks of a MONWRITE file as the stream has them.
+    """Converts the chunks of a MONWRITE file to those of a monreader stream.
 
     Args:
         chunks: control records, each followed by one chunk for each of its entries.

@@ -1,6 +1,6 @@
-"""Values to the bytes of one record type: counters add up, wrap and count down by their role.
+"""Encodes the values of one record type: counters accumulate, wrap and count down by their role.
 
-Fields that the model knows nothing about are filled with values that differ; counters grow.
+Fields that the model does not have are filled with varying values; such counters increase.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .frames import Block
 
 
 def filled(encoding: Encoding, names: Iterable[str], rows: int, number: int, end: int) -> Values:
-    """Values of some fields in all rows of a sample; what the release does not have is left out.
+    """Filler values of some fields in all rows of a sample, for fields that the release has.
 
     Args:
         number: of the sample, or of the interval of an event.
@@ -39,7 +39,7 @@ def _value(name: str, place: Place, rows: int, number: int, end: int) -> Any:
     # Numbers of rows, or of entries row by row.
     each = np.arange(rows * max(place.entries, 1), dtype=np.int64).reshape(place.shape(rows))
     if field.is_cumulative:
-        # The delta of an interval: of times, some milliseconds.
+        # Deltas of times are some milliseconds.
         unit = 1000 * TOD_PER_US if field.type is Type.TIMER else 1
         return (1 + (seed + 7 * each) % 97) * unit
     if field.type is Type.TOD:
@@ -56,13 +56,13 @@ def _value(name: str, place: Place, rows: int, number: int, end: int) -> Any:
 
 
 COUNTDOWN_FROM = 0x7FFFFFFF00000000
-"""Where a processor's timer that runs downwards begins."""
+"""Start value of a processor timer that counts down."""
 
 CODES = {Type.CHAR: "cp037", Type.GUEST: "cp037", Type.COUNTED: "utf-8"}
-"""How text is written."""
+"""Code pages of text fields."""
 
 WRAPPING_ROWS = 7
-"""Of a counter that wraps, one record in so many does, beginning with the first."""
+"""A counter that wraps does so in every seventh record, from the first on."""
 
 
 def text_bytes(texts: Any, width: int, code: str = "cp037") -> npt.NDArray[np.void]:
@@ -87,15 +87,14 @@ class Encoder:
     Args:
         layout: what the bytes mean.
         rows: records in a sample, absent rows included.
-        release: CP level, which decides how long the records are.
-        fixed: values that stay: keys, texts, sizes.
-        ages: intervals for which counters have grown before the first sample; one or (rows,).
+        release: CP level, which determines the length of the records.
+        fixed: values that do not change: keys, texts, sizes.
+        ages: intervals in which counters increased before the first sample; one or (rows,).
         wrapping: name of a 4-byte counter that passes 2**32 in the first interval.
         entries, sizes: see `Encoding`.
 
     Raises:
-        LayoutError: see `Encoding`; or a group in records that, by their own values, do not have
-            it.
+        LayoutError: see `Encoding`; or the fixed values of records exclude a requested group.
     """
 
     def __init__(
@@ -128,8 +127,7 @@ class Encoder:
 
         Args:
             tods: time stamps, one for each present row.
-            values: levels as they are; of counters what they grew by in the interval, at the first
-                sample in a typical interval.
+            values: levels; deltas of counters, at the first sample those of a typical interval.
             present: (rows,) which rows have a record; the counters of the others stay.
 
         Returns:
@@ -155,7 +153,7 @@ class Encoder:
     def restart(self, rows: Bool) -> None:
         """Restart the counters of some rows, (rows,), at zero, as at a logon.
 
-        The next sample of such a row has the growth of its interval.
+        The next sample of such a row has the delta of its interval.
         """
         self._restarted |= rows
         for column in self._columns.values():
@@ -194,19 +192,19 @@ class Encoder:
         counter.write()
         return counter
 
-    def _start(self, name: str, growth: I64) -> I64:
-        """A counter's value at the first sample: what it grew by since IPL or logon."""
-        shape = growth.shape
-        start: I64 = floor_int(growth * _spread(np.asarray(self._ages), shape))
+    def _start(self, name: str, delta: I64) -> I64:
+        """A counter's value at the first sample: the sum of deltas since IPL or logon."""
+        shape = delta.shape
+        start: I64 = floor_int(delta * _spread(np.asarray(self._ages), shape))
         if name == self._wrapping:
-            # So near to 2**32 that the first interval passes it, in some rows only.
+            # Start so near to 2**32 that the first interval passes it, in some rows only.
             chosen = _spread(np.arange(self.rows) % WRAPPING_ROWS == 0, shape)
-            start = np.where((growth > 1) & chosen, (1 << 32) - growth // 2, start)
-        return np.where(_spread(self._restarted, shape), growth, start)
+            start = np.where((delta > 1) & chosen, (1 << 32) - delta // 2, start)
+        return np.where(_spread(self._restarted, shape), delta, start)
 
 
 class _Level:
-    """A field that does not count, in all rows."""
+    """A field that is no counter, in all rows."""
 
     __slots__ = ("_code", "_target")
 
@@ -222,7 +220,7 @@ class _Level:
 
 
 class _Counter:
-    """A counter in all rows: its totals, and the bytes where they are written."""
+    """A counter in all rows: its totals, and the view of the records that they are written to."""
 
     __slots__ = ("_down", "_target", "total")
 
@@ -231,32 +229,32 @@ class _Counter:
         self._down = place.field.role is Role.COUNTDOWN
         self._target = place.view(records)
 
-    def update(self, growth: Any, present: Bool | None) -> None:
-        """Add the growth of an interval in all rows, or in those that are present, and write it."""
+    def update(self, delta: Any, present: Bool | None) -> None:
+        """Add the deltas of an interval in all rows, or in those that are present, and write."""
         total = self.total
         if present is None:
-            total += _whole(growth)
+            total += _whole(delta)
         else:
-            np.add(total, _whole(growth), out=total, where=_spread(present, total.shape))
+            np.add(total, _whole(delta), out=total, where=_spread(present, total.shape))
         self.write()
 
     def write(self) -> None:
-        """Put the totals into the records; what is too large for the field wraps."""
+        """Write the totals into the records, modulo the size of the field."""
         self._target[...] = COUNTDOWN_FROM - self.total if self._down else self.total
 
 
-def _whole(growth: Any) -> Any:
-    """Growth as whole numbers of the type in which counters add up."""
-    return np.asarray(growth).astype(np.int64, copy=False)
+def _whole(delta: Any) -> Any:
+    """Deltas as 64-bit integers."""
+    return np.asarray(delta).astype(np.int64, copy=False)
 
 
 def _spread(rows: npt.NDArray[Any], shape: tuple[int, ...]) -> npt.NDArray[Any]:
-    """A value of each row as one that goes with (rows, entries), where that is the shape."""
+    """A value of each row, in a shape that broadcasts to `shape`."""
     return rows[:, None] if len(shape) > 1 and rows.ndim == 1 else rows
 
 
 def encode_events(batches: Iterable[EventBatch], release: str) -> list[Block]:
-    """Event records as a release writes them; batches without records are left out.
+    """Encodes event records of a release; batches without records are skipped.
 
     Raises:
         LayoutError: see `Encoding`.

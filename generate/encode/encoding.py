@@ -1,7 +1,7 @@
-"""The encoding of a record in a release: where each field stands, entries of groups included.
+"""The encoding of a record in a release: the place of each field, also in entries of groups.
 
 A field of a group is called `group.field`, one of a group in a group's entry `group.inner.field`.
-A label of a group (`plsdgx44` of PRCDIA) is the one entry that it names.
+A label of a group (`plsdgx44` of PRCDIA) names one entry.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ BLANK = b"\x40"
 """A blank in EBCDIC."""
 
 UNDESCRIBED = 64
-"""Bytes of a record of which nothing but the header is known. Invented."""
+"""Length of a record of which only the header is known. Invented."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a field stands in a record: its first byte and, in entries, how many and how far apart.
+    """The place of a field in a record: its first byte and, in entries, their number and distance.
 
-    `wire` is its NumPy format; `entries` is 0 for a field that a record has once.
+    `wire` is its NumPy format; `entries` is 0 for a field outside of entries.
     """
 
     field: Field
@@ -44,11 +44,11 @@ class Place:
     stride: int = 0
 
     def shape(self, rows: int) -> tuple[int, ...]:
-        """Of the field's values: (rows,), or (rows, entries)."""
+        """Shape of the field's values: (rows,) or (rows, entries)."""
         return (rows, self.entries) if self.entries else (rows,)
 
     def view(self, records: U8) -> npt.NDArray[Any]:
-        """The field of every record, to be written to; records are (rows, length), contiguous."""
+        """A writable view of the field in all records, (rows, length) and contiguous."""
         rows, length = records.shape
         strides = (length, self.stride) if self.entries else (length,)
         return np.ndarray(self.shape(rows), self.wire, records, self.offset, strides)
@@ -60,20 +60,20 @@ TIME = _HEADER["mrhdrtod"]
 
 
 class Encoding:
-    """Where the fields of one record type stand in one release.
+    """The places of the fields of one record type in one release.
 
     Args:
         layout: what the bytes mean.
-        release: CP level, which decides how long records and entries are, and what they have.
-        entries: number of entries of each group that the record locates; those not
-            named are not written. Groups with a place of their own are always there.
-        sizes: bytes of what has no length of its own: a text up to the end of the record, an
-            entry without fields of known length.
+        release: CP level, which determines the length and the fields of records and entries.
+        entries: number of entries of each group that the record locates; groups that are not
+            named are not written. Groups at fixed offsets are always written.
+        sizes: bytes of parts without a length of their own: a text up to the end of the record,
+            an entry without fields of known length.
 
     Attributes:
         length: bytes of a record.
         places: of the fields that the release has, by name.
-        blank: (length,) a record without values: header, blanks, and where its entries are.
+        blank: (length,) a record without values: header, blanks, and locators of its entries.
 
     Raises:
         LayoutError: no such group, an entry without a size, a record longer than a frame.
@@ -133,7 +133,7 @@ class Encoding:
         return field
 
     def place(self, name: str) -> Place | None:
-        """Where a field stands; None if the release does not have it, or nobody knows where.
+        """The place of a field; None if the release does not have it, or it is unknown.
 
         Raises:
             LayoutError: no release has it, or its group or size was not requested.
@@ -152,10 +152,10 @@ class Encoding:
         return place
 
     def check_conditions(self, records: U8) -> None:
-        """Check that records have, by their own values, the groups that were requested.
+        """Check that the values of records do not exclude a requested group.
 
         Raises:
-            LayoutError: a record would be read as one without its entries.
+            LayoutError: a reader would take a record for one without its entries.
         """
         for name in self._requested:
             when = self._groups[name].when
@@ -178,10 +178,10 @@ class Encoding:
 
         Args:
             base: first byte of the record or of the first entry.
-            count: of entries, or 0 where it is there once.
+            count: of entries, or 0 outside of entries.
 
         Returns:
-            The length, with what is appended.
+            The length with appended groups.
         """
         stride = length if count else 0
         for field in (f for f in table.placed if f.type is not Type.COUNTED):
@@ -204,7 +204,7 @@ class Encoding:
         return length
 
     def _follow(self, table: Layout, sequel: Sequel, prefix: str, base: int) -> int:
-        """Places in a part behind the fields, or behind a text; the length up to their end."""
+        """Find the places in a part after the fields or after a text; returns the length so far."""
         begin = table.length
         if table.text is not None:
             name = prefix + table.text.name
@@ -219,7 +219,7 @@ class Encoding:
         return begin + size
 
     def _fixed(self, group: Group, prefix: str, base: int, length: int) -> None:
-        """Places in entries that stand at offsets of their own, as far as the record goes."""
+        """Find the places in entries at fixed offsets, up to the end of the record."""
         start, stride = int(group.start), int(group.stride)
         count = min(int(group.count), (length - start) // stride)
         if count > 0:
@@ -229,7 +229,7 @@ class Encoding:
                 self.places[prefix + label.name] = Place(label, base + label.offset, label.wire)
 
     def _append(self, group: Group, prefix: str, base: int, length: int) -> int:
-        """Places in entries behind what is there; the length with them."""
+        """Find the places in appended entries; returns the length with them."""
         name = prefix + group.name
         start = length if isinstance(group.start, str) else group.start
         count = self._entries.pop(name)
@@ -250,9 +250,9 @@ class Encoding:
         return start + size * count
 
     def _blank(self) -> U8:
-        """A record with its header, blank texts, and the places of its entries.
+        """A record with its header, blank texts, and locators of its entries.
 
-        Where later releases write more than is known, the bytes there hold something.
+        Bytes of unknown fields of later releases are not zero.
         """
         record = np.zeros((1, self.length), dtype=np.uint8)
         if self._is_later:
@@ -263,7 +263,7 @@ class Encoding:
         _HEADER["mrhdrdm"].view(record)[...] = self.layout.domain
         _HEADER["mrhdrrc"].view(record)[...] = self.layout.record
         for place in self.places.values():
-            # A second view of bytes is another reading of them and holds no value.
+            # A field over the bytes of another one has no value of its own.
             if place.field.type is Type.CHAR and not place.field.of:
                 place.view(record)[...] = np.void(BLANK * int(place.wire[1:]))
         for offset, size in self._texts.items():

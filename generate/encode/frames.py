@@ -20,7 +20,7 @@ INTERVAL_END = 11
 MONITOR_DOMAIN = 1
 
 LARGEST_RECORD = FRAME - HEADER.size
-"""Bytes of a frame for records: the record that ends the frame must always fit."""
+"""Bytes of a frame for records; the record that ends the frame must fit, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +35,8 @@ class Block:
 def sample_frames(blocks: Iterable[Block], end_tod: int) -> U8:
     """Records packed into frames, in order; none crosses a frame.
 
-    A frame that is followed by another ends with MTREOF, the last with MTREND; what is left of a
-    frame is zero.
+    A frame that is followed by another ends with MTREOF, the last with MTREND; the rest of a frame
+    is zero.
 
     Args:
         blocks: the records, type after type.
@@ -54,22 +54,22 @@ def sample_frames(blocks: Iterable[Block], end_tod: int) -> U8:
 
 
 class _Packing:
-    """Frames that are being filled; what closes each of them is written at the end, for all.
+    """Frames that are being filled; the records that close them are all written at the end.
 
     Args:
-        most: frames that may be needed.
+        most: upper bound of the number of frames.
         before: TOD of the record before the first one.
     """
 
     def __init__(self, most: int, before: int) -> None:
-        # Not zeroed as a whole: nearly all of it is written to.
+        # Not zeroed as a whole, since nearly all of it is overwritten.
         self._frames = np.empty((most, FRAME), dtype=np.uint8)
         self._ends = np.empty(most, dtype=np.int64)
         self._tods = np.empty(most, dtype=np.uint64)
         self._frame, self._used, self._last = 0, 0, before
 
     def add(self, block: Block) -> None:
-        """Put one block behind what is there."""
+        """Append a block."""
         records, tods, (count, length) = block.records, block.tods, block.records.shape
         frame, used = self._frame, self._used
         done = min((LARGEST_RECORD - used) // length, count)
@@ -96,19 +96,19 @@ class _Packing:
         headers = _closing_records(END_OF_FRAME, self._tods[:count])
         headers[-1:] = _closing_records(INTERVAL_END, self._tods[count - 1 : count])
         frames = self._frames[:count]
-        # Where the headers stand among the bytes of all frames.
+        # Offsets of the headers in the bytes of all frames.
         first = self._ends[:count] + np.arange(0, count * FRAME, FRAME)
         frames.reshape(-1)[first[:, None] + np.arange(HEADER.size)] = headers
         return frames
 
     def _close(self, frames: slice, used: int, tods: Any) -> None:
-        """Note what some frames end with; behind that they are zero."""
+        """Note the used bytes and the last TOD of some frames; clear the rest of them."""
         self._ends[frames], self._tods[frames] = used, tods
         self._frames[frames, used + HEADER.size :] = 0
 
 
 def _closing_records(number: int, tods: U64) -> U8:
-    """(records, 20): records of the monitor's domain, of those times, that have no body."""
+    """(records, 20): records of the monitor domain without a body, with these time stamps."""
     header = HEADER.pack(HEADER.size, 0, MONITOR_DOMAIN, number, 0)
     records = np.tile(np.frombuffer(header, dtype=np.uint8), (len(tods), 1))
     records[:, 8:16] = tods.astype(">u8")[:, None].view(np.uint8)
@@ -116,7 +116,7 @@ def _closing_records(number: int, tods: U64) -> U8:
 
 
 def set_domains(blocks: Iterable[Block]) -> frozenset[int]:
-    """The domains that the entry of a set names; MTREOF is the monitor's."""
+    """The domains in the entry of a set, with the monitor domain of MTREOF."""
     return frozenset({MONITOR_DOMAIN, *(block.domain for block in blocks)})
 
 
@@ -130,8 +130,8 @@ def event_frames(blocks: Iterable[Block]) -> U8:
         blocks: the records, type after type; those of one time stay in the order given.
 
     Returns:
-        (bytes,) from the first byte of the first frame to the last byte of the last record; none
-        where there are no records.
+        (bytes,) from the first byte of the first frame to the last byte of the last record; empty
+        without records.
     """
     filled = [block for block in blocks if len(block.records)]
     if not filled:
@@ -154,7 +154,7 @@ def event_frames(blocks: Iterable[Block]) -> U8:
 
 
 def _packed(lengths: I64) -> tuple[I64, I64]:
-    """Where records of these lengths go, (records,), and the last record of each frame but one."""
+    """Offsets of records, (records,), and the last record of each frame except the last one."""
     behind, last = np.cumsum(lengths), list[int]()
     offsets = behind - lengths
     start = frame = 0
@@ -169,7 +169,7 @@ def _packed(lengths: I64) -> tuple[I64, I64]:
 
 
 def _scatter(out: U8, offsets: I64, records: U8) -> None:
-    """Put records of one length where they belong."""
+    """Copy records of one length to their offsets."""
     length = records.shape[1]
     target = np.ndarray((len(out) - length + 1,), f"V{length}", out, 0, (1,))
     target[offsets] = records.view(f"V{length}")[:, 0]

@@ -1,4 +1,4 @@
-"""Samples of the model as blocks of records, in order and stamped with their time; and events."""
+"""Encodes samples of the model, and events between them, as blocks of records with time stamps."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from .encoder import Encoder, encode_events, filled
 from .frames import Block
 
 _BEFORE_CONFIGURATION = 50
-"""Records' time between the start of monitoring and the first configuration record."""
+"""Time between the start of monitoring and the first configuration record, in records."""
 
 
 class _Writer:
-    """One record type, its encoder, and what was sampled last.
+    """One record type, its encoder, and its last sample.
 
     Args:
-        given: what tells the type from others of that record.
+        given: values that distinguish the type from others of the record.
         sample: the first one after an IPL. wrapping: whether a counter is to wrap soon.
         sampled: whether the records are written; if not, they are encoded for the events only.
 
@@ -56,7 +56,7 @@ class _Writer:
         self.present = ~self.all_rows
 
     def rows(self, sample: Sample) -> tuple[Bool, int]:
-        """Which rows have a record in a sample, and how many that are."""
+        """The rows that have a record in a sample, as a mask, and their number."""
         present = self.record.mask("present", self.record.scope(sample, **self.given))
         if present is None:
             return self.all_rows, self.encoder.rows
@@ -65,9 +65,9 @@ class _Writer:
     def block(
         self, sample: Sample, tods: Any, present: Bool
     ) -> tuple[Block, SessionProgress | None]:
-        """The records of a sample, and their progress since the last one for the events.
+        """The records of a sample, and the progress since the last one, for events.
 
-        Counters start with the growth of an interval of nominal length.
+        Counters start with the delta of an interval of nominal length.
         """
         record, encoder = self.record, self.encoder
         name, starts = record.layout.name, sample.model.timeline.starts(sample.number)
@@ -93,17 +93,17 @@ class _Writer:
         return Block(encoder.layout.domain, records, tods), progress
 
     def _progress(self, values: Values, rows: I64) -> SessionProgress:
-        """What some rows hold before the growth of an interval is added to them."""
+        """Values of some rows before the deltas of an interval are added."""
         begun = self.encoder.current(rows)
-        growth = {}
+        delta = {}
         for name in values.keys() & begun.keys():
             if self.encoder.encoding.field(name).is_cumulative:
                 shape = (self.encoder.rows, *begun[name].shape[1:])
-                growth[name] = np.broadcast_to(np.asarray(values[name]), shape)[rows]
-        return SessionProgress(rows, self.entries, begun, growth)
+                delta[name] = np.broadcast_to(np.asarray(values[name]), shape)[rows]
+        return SessionProgress(rows, self.entries, begun, delta)
 
     def _elapsed(self, sample: Sample, tods: Any, present: Bool) -> I64:
-        """(rows,) TOD units since each was sampled last; at first the interval's nominal length."""
+        """(rows,) TOD units since the row's last sample; the nominal length at its first one."""
         model = sample.model
         stamps = np.full(self.encoder.rows, model.clock.end(sample.number), dtype=np.uint64)
         stamps[present] = tods
@@ -114,10 +114,10 @@ class _Writer:
 
 
 class Sampler:
-    """Turns samples of the model into blocks of records, one encoder for each record type.
+    """Encodes samples of the model as blocks of records, with an encoder for each record type.
 
     Attributes:
-        events: records of what happened in the interval before the last sample.
+        events: event records of the interval before the last sample.
     """
 
     def __init__(self, model: Model) -> None:
@@ -128,14 +128,14 @@ class Sampler:
         self._epoch = -1
 
     def blocks(self, number: int) -> list[Block]:
-        """All records of a sample; where monitoring begins, the configuration before them.
+        """All records of a sample; if monitoring begins, configuration records precede them.
 
-        Call it for every sample, in order, also one that does not reach the dump: counters grow
-        in it.
+        Call it for every sample in order, also for those that are not in the dump, so that
+        counters accumulate.
         """
         sample = Sample(self.model, number)
         if self._epoch != self.model.timeline.epoch[number]:
-            # Counters begin anew; at the first sample they hold what they grew by since the IPL.
+            # Counters restart; at the first sample they hold the sum of deltas since the IPL.
             self._epoch = int(self.model.timeline.epoch[number])
             self._writers = self._new_writers(sample)
         pairs = [(writer, *writer.rows(sample)) for writer in self._writers]
@@ -146,7 +146,7 @@ class Sampler:
             blocks, starting = self._configuration(sample, left)
         progress: dict[str, list[SessionProgress]] = {}
         for writer, present, count in pairs:
-            # What is not sampled takes no time; it is encoded for the events.
+            # Records that are not sampled take no time; they are encoded for the events.
             stamps = tods[:count] if writer.sampled else np.full(count, np.uint64(end))
             block, passed = writer.block(sample, stamps, present)
             if passed is not None:
@@ -159,7 +159,7 @@ class Sampler:
         return blocks
 
     def _new_writers(self, sample: Sample) -> list[_Writer]:
-        """Those of the records that the system has, after an IPL."""
+        """Writers of the records that the system has, after an IPL."""
         writers, sessions = [], events.records_sessions(self.model)
         for record in records().values():
             for_events = sessions and record.layout.name in events.SESSIONS
@@ -173,7 +173,7 @@ class Sampler:
         return writers
 
     def _configuration(self, sample: Sample, sampled: int) -> tuple[list[Block], list[EventBatch]]:
-        """The configuration records, before so many sampled ones, and the events of the start."""
+        """The configuration records before `sampled` records, and the events at the start."""
         model, number = self.model, sample.number
         rows = sum(rows for _, rows, _, _ in events.configuration(sample, 0))
         left = sampled + rows

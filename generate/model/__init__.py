@@ -1,1 +1,1 @@
-"""The system during a run: totals and levels, one number for each interval or sample."""
+"""The system during a run: totals of each interval, levels at each sample."""

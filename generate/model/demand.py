@@ -1,6 +1,6 @@
-"""Demand: what the users ask of the system over time, from their groups and workloads.
+"""Demand of the users over time, from their groups and workloads.
 
-A target fixes how much of something there was in a run; when it happened still follows from here.
+A target determines the total of a figure in a run, the demand its distribution over time.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from .population import Population
 from .timeline import Allocation
 
 FAST_DIAGNOSE_SINCE = "5.2.0"
-"""From this level on CP answers most DIAGNOSE X'44' in a few instructions of its own."""
+"""From this level on CP handles most DIAGNOSE X'44' in a few instructions."""
 
 MOVES_BELOW_UNTIL = "5.2.0"
-"""Up to this level CP needs pages of I/O and of its own work below 2 GB."""
+"""Up to this level pages for I/O and for CP itself must be below 2 GB."""
 
 TIMERS_ON_MASTER_UNTIL = "4.3.0"
 """Up to this level only the master processor serves timer requests."""
@@ -31,7 +31,7 @@ _MIGRATED_SHARE = 0.5
 
 _DAY_HOURS = (0.0, 6.0, 8.0, 10.5, 12.5, 15.0, 18.0, 22.0, 24.0)
 _DAY_SHARES = (0.05, 0.0, 0.55, 1.0, 0.8, 0.95, 0.3, 0.1, 0.05)
-"""Share of the way from level to peak by the hour: two maxima, a dip at noon, quiet nights."""
+"""Load by the hour, 0 for level to 1 for peak: two maxima, a dip at noon, quiet nights."""
 
 
 def _loads(measurement: Measurement, seconds: I64) -> F64:
@@ -66,17 +66,17 @@ def _course(workload: Workload, start: dt.datetime, seconds: I64, rng: np.random
 
 
 class Demand:
-    """(intervals,) each: events, pages or processor seconds a second.
+    """Demand of the users, (intervals,) each: events, pages or processor seconds a second.
 
     Attributes:
-        measurement, allocation, population: what it follows from.
-        users, load: (intervals, groups) who is logged on, and how busy at that.
+        measurement, allocation, population: its inputs.
+        users, load: (intervals, groups) users logged on, and their load.
         virtual_processors: of the users logged on.
         emulation, cp, timer_cp: processors that the work keeps busy; the last is the part of `cp`
             that serves timers.
-        volume_load: that of the users, weighted by what they compute.
-        resident, expanded, slots: pages that the users hold where they find room: in storage
-            first. A page keeps its slot for a while after it was brought in again.
+        volume_load: load of the users, weighted by their processor time.
+        resident, expanded, slots: pages that the users hold in storage, expanded storage and on
+            DASD, in this order of preference. A page keeps its slot for a while after it was read.
         xstor_pages, migrated, dasd_pages, moved_below_2g: pages a second between storage, expanded
             storage and DASD, and below 2 GB.
     """
@@ -107,7 +107,7 @@ class Demand:
         self.diagnose_44, self.diagnose_44_fast = diagnose_44 * (1 - fast), diagnose_44 * fast
         self.transactions = total("transactions_per_s")
         self.volume_load = self._volume_load(work)
-        # I/Os of all volumes, paging excepted.
+        # I/Os of all volumes except paging.
         volumes = [v for v in measurement.scenario.volumes if v.kind != "page"]
         ios = sum(v.io_per_s * v.count for v in volumes) * self.volume_load
         self._hold_pages()
@@ -159,7 +159,7 @@ class Transactions:
 
     @classmethod
     def build(cls, demand: Demand) -> Transactions:
-        """The transactions of a run: none without a rate."""
+        """Build the transactions of a run; without a rate there are none."""
         measurement = demand.measurement
         rng, n = measurement.rng("transactions"), measurement.intervals
         settings = measurement.scenario.transactions
@@ -175,5 +175,5 @@ class Transactions:
 
     @property
     def count(self) -> I64:
-        """All of them."""
+        """Number of transactions, (intervals,)."""
         return self.trivial + self.nontrivial

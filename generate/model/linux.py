@@ -22,12 +22,12 @@ _LOAD_MINUTES = (1, 5, 15)
 
 @dataclass(frozen=True)
 class Reported:
-    """What a daemon of some guests reports: a file system, a process, or the summary of processes.
+    """An item that daemons of some guests report: a file system, a process or a process summary.
 
     Attributes:
-        owner: (guests,) index of the user of each guest that has it.
+        owner: (guests,) index of the user of each guest that has the item.
         level: number of its buffer (modification level of the product).
-        of: the file system or process as the scenario describes it; the group for the summary.
+        of: the file system or process of the scenario; the group for the summary.
     """
 
     owner: I64
@@ -38,7 +38,7 @@ class Reported:
 def _reported(
     users: Users, listed: Callable[[UserGroup], Sequence[FileSystem | GuestProcess | UserGroup]]
 ) -> list[Reported]:
-    """Every item that groups list, with the users of its group; buffers have even numbers."""
+    """All items of the groups, with the users of the group; buffers have even numbers."""
     group = users.each(list(range(len(users.groups))))
     return [
         Reported(np.flatnonzero(group == place), 2 * number, item)
@@ -53,15 +53,15 @@ class Linux:
     Attributes:
         owner: (guests,) index of the user.
         processors: (guests,) virtual processors.
-        by_processors: places of the guests with as many of them, fewest first.
-        memory, swap, working_set: (guests,) KiB that the kernel has, can swap, would like to have.
+        by_processors: indices of guests by number of processors, fewest first.
+        memory, swap, working_set: (guests,) KiB of memory, of swap space, and of the working set.
         modes: (5, guests) shares of the busy time, in the order of `BUSY`.
-        cached, packet: (guests,) share of the used memory that caches files; size of packets, as a
-            factor.
-        threads: (guests,) when it is quiet.
+        cached, packet: (guests,) share of used memory that caches files; factor on the size of
+            packets.
+        threads: (guests,) threads of an idle guest.
         lag: (guests,) TOD units from the time a block is written to the sample.
-        averages: (3, intervals, groups) load averaged over 1, 5, 15 minutes, in relation to now.
-        file_systems, processes, summaries: what guests report that run mon_fsstatd or mon_procd.
+        averages: (3, intervals, groups) load averages over 1, 5, 15 minutes / current load.
+        file_systems, processes, summaries: items of guests that run mon_fsstatd or mon_procd.
     """
 
     def __init__(self, demand: Demand, users: Users) -> None:
@@ -72,7 +72,7 @@ class Linux:
         modes = _BUSY_SHARES[:, None] * (1.0 + 0.15 * bell(rng, (len(BUSY), n)))
         self.processors = users.processors[self.owner]
         self._base = users.base[self.owner]
-        # The kernel itself and its page tables are not part of what it counts.
+        # The kernel does not count itself and its page tables.
         self.memory = np.maximum(kib - kib // 64 - 4096, kib // 2)
         self.swap = kib // 2
         self.working_set = users.each([int(g.working_set_mib * 1024) for g in groups])[self.owner]
@@ -89,17 +89,17 @@ class Linux:
         self.by_processors = [np.flatnonzero(self.processors == count) for count in counts]
 
     def virtual_processors(self, chosen: I64) -> I64:
-        """(chosen, processors) index of each one's virtual processors.
+        """(chosen, processors) indices of the guests' virtual processors.
 
         Args:
-            chosen: places of guests, all with as many processors.
+            chosen: indices of guests, all with the same number of processors.
         """
         count = int(self.processors[chosen[0]]) if len(chosen) else 0
         return self._base[chosen, None] + np.arange(count)
 
 
 def _averages(load: F64, seconds: I64) -> F64:
-    """(3, intervals, groups) load averaged over the minutes before, in relation to that of now."""
+    """(3, intervals, groups) load averages / current load."""
     averages = np.empty((len(_LOAD_MINUTES), *load.shape))
     for place, minutes in enumerate(_LOAD_MINUTES):
         decay = 60.0 * minutes / (60.0 * minutes + seconds)

@@ -1,4 +1,4 @@
-"""One run about to be generated: scenario, run, number of intervals, seed, sizes of storage."""
+"""The inputs of a generated run: scenario, run, number of intervals, seed, sizes of storage."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ SCM_PER_S = 1_000_000 / 128
 
 
 class Measurement:
-    """What is generated: the figures and random numbers of every part of the model.
+    """The inputs of a generated run, with the random numbers of each part of the model.
 
     Attributes:
         groups: the user groups with this run's counts.
-        users: of all groups.
+        users: number of users of all groups.
         targets, machine, storage: of this run.
-        processors: as CP sees them: every thread is one.
+        processors: number of processors that CP sees; each thread is one.
         sampled: numbers of the domains that are sampled.
-        disturbances: what happens before the end of this run, in order.
-        frames: sizes of its storage.
+        disturbances: those before the end of this run, in order.
+        frames: sizes of storage.
         warmup: intervals before the steady state; at least one interval is steady.
 
     Raises:
@@ -78,13 +78,13 @@ class Frames:
 
     Attributes:
         below, above: frames below and above 2 GB.
-        nonpageable, locked: frames below 2 GB that are fixed; the second are a part of the first.
-        pageable: the others below 2 GB, for users' pages, minidisk cache, and CP's own.
-        cache_below, cache_above: of the minidisk cache.
-        available_below, available_above: on the available lists.
-        users_below, users_above, for_users: frames that users' pages may take, those on the
-            available lists apart.
-        users_above_share: of the users' pages: as the scenario says, or as there is room.
+        nonpageable, locked: fixed frames below 2 GB; the second are a part of the first.
+        pageable: the others below 2 GB, for users, minidisk cache and CP.
+        cache_below, cache_above: frames of the minidisk cache.
+        available_below, available_above: frames on the available lists.
+        users_below, users_above, for_users: frames for users' pages, without the available lists.
+        users_above_share: share of the users' pages above 2 GB: that of the scenario, or else in
+            proportion to the frames.
         expanded, slots: pages of expanded storage; slots of paging volumes.
     """
 

@@ -13,7 +13,7 @@ from ..scenario.hardware import Machine, Partition
 from .measurement import Measurement
 
 MOST_PARTITIONS = 60
-"""More than a machine has."""
+"""Upper bound of the number of partitions of a machine."""
 
 
 class PartitionRecord(NamedTuple):
@@ -22,7 +22,7 @@ class PartitionRecord(NamedTuple):
     Attributes:
         name, number: of the partition.
         processors: addresses of the logical processors in it.
-        times: their places among the logical processors of all partitions.
+        times: their indices among the logical processors of all partitions.
     """
 
     name: str
@@ -32,18 +32,18 @@ class PartitionRecord(NamedTuple):
 
 
 class Partitions:
-    """The partitions of a machine by number, none in basic mode; one of them is this system's.
+    """The partitions of a machine by number, none in basic mode; one is that of this system.
 
-    A partition has an entry for each type of its processors, side by side.
+    A partition has consecutive entries, one for each type of its processors.
 
     Attributes:
         names, numbers, types, weights: of each entry.
         counts: logical processors of each.
-        dedicated, capped: whether its processors are its own; whether its weight is a limit.
-        demanded: share of its processors' time that each demands; of no meaning for `own`.
-        own: place of this system's.
-        physical: types of the processors of the machine, one by one.
-        shared: by type, those that are not dedicated to a partition.
+        dedicated, capped: whether its processors are dedicated; whether its weight is a limit.
+        demanded: share of its processors' time that each demands; unused for `own`.
+        own: index of this system's entry.
+        physical: types of the physical processors.
+        shared: by type, number of processors that are not dedicated.
         shared_weight: by type, weight of all partitions that share processors.
     """
 
@@ -84,7 +84,7 @@ class Partitions:
 
     @property
     def records(self) -> list[PartitionRecord]:
-        """The records of all partitions; one that is full is continued in the next."""
+        """The records of all partitions; a partition can continue in a second record."""
         rows, most = [], self._machine.processors_per_record
         for number in dict.fromkeys(self.numbers):
             place = self.numbers.index(number)
@@ -98,16 +98,16 @@ class Partitions:
 
     @property
     def total(self) -> int:
-        """Partitions, however many types of processors they have."""
+        """Number of partitions."""
         return len(set(self.numbers))
 
     def by_processor(self, values: Sequence[object]) -> npt.NDArray[Any]:
-        """(logical processors of all partitions,) values of the entries."""
+        """(logical processors of all partitions,) the value of the processor's entry."""
         return np.repeat(np.array(values), self.counts)
 
     @property
     def adjustment(self) -> int:
-        """LPARCAF: share of the machine that this system is granted, 1/1000."""
+        """LPARCAF: share of the machine that this system is entitled to, 1/1000."""
         if not self.names:
             return 0
         granted = self.limit(self.own)
@@ -116,7 +116,7 @@ class Partitions:
         return round(1000 * granted / self._machine.physical_processors)
 
     def limit(self, place: int) -> float:
-        """Physical processors that an entry may use at most: all that it has, or its weight's.
+        """Most physical processors that an entry may use: all that it has, or those of its weight.
 
         Args:
             place: index of the entry.
@@ -126,11 +126,11 @@ class Partitions:
         return min(self._share(place), float(self.counts[place]))
 
     def _share(self, place: int) -> float:
-        """Shared physical processors that belong to the weight of an entry."""
+        """Shared physical processors in proportion to the weight of an entry."""
         kind = self.types[place]
         return self.shared[kind] * self.weights[place] / self.shared_weight[kind]
 
     def processors(self, place: int) -> slice:
-        """The logical processors of an entry among those of all."""
+        """Slice of an entry's logical processors in those of all entries."""
         first = sum(self.counts[:place])
         return slice(first, first + self.counts[place])

@@ -1,4 +1,4 @@
-"""The users of a run: logons and logoffs, and what stays the same of each of them."""
+"""The users of a run: logons and logoffs, and constant properties of each user."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ class Change:
 
 
 class Population:
-    """Who is logged on when. A user who is to log on later is not logged on at first.
+    """Users logged on over time. A user with a later logon is not logged on at the start.
 
     Attributes:
         names: (users,) user ids, group after group.
-        group: (users,) index of each one's group.
-        groups: how many groups there are.
-        changes: in the order of time.
-        runaways: disturbances in which users loop, with (users,) who does.
+        group: (users,) index of the user's group.
+        groups: number of groups.
+        changes: by time.
+        runaways: disturbances in which users loop, with the mask of these users.
     """
 
     def __init__(self, measurement: Measurement) -> None:
@@ -100,7 +100,7 @@ class Population:
 
 
 def matching(names: npt.NDArray[np.str_], patterns: str) -> Bool:
-    """(users,) whose id is one of some ids or patterns, separated by blanks."""
+    """(users,) whether an id matches one of some ids or patterns, separated by blanks."""
     each = patterns.split()
     matches = [any(fnmatchcase(name, pattern) for pattern in each) for name in names.tolist()]
     return np.array(matches, dtype=np.bool_)
@@ -118,21 +118,21 @@ def user_ids(groups: tuple[UserGroup, ...]) -> npt.NDArray[np.str_]:
 
 
 class Users:
-    """What stays the same of each user; they log on in the first half of the time since IPL.
+    """Constant properties of each user; users log on in the first half of the time since IPL.
 
     Attributes:
         names, group, groups: (users,) see `Population`; the groups themselves.
         logon: (users,) TOD units from IPL to logon.
-        demand, size: (users,) share of the work and of the pages, in relation to the others.
+        demand, size: (users,) weights of the work and of the pages.
         restless: (users,) deviation of the demand from interval to interval.
         processors, share: (users,) virtual processors; relative share.
         modes, status, storage: (users,) CALMODE and CALSTAT; bytes of virtual storage.
-        owner, address: (virtual processors,) index of the user of each; its address.
-        base: (users,) index of each one's first virtual processor.
-        waits: (5, virtual processors) shares of their groups: of the time that each waits for
-            I/Os, pages, simulation and the console, and is in the dispatch list.
+        owner, address: (virtual processors,) index of the user; address of the processor.
+        base: (users,) index of the user's first virtual processor.
+        waits: (5, virtual processors) shares of time of the group: waits for I/Os, pages,
+            simulation and the console, and presence in the dispatch list.
         ios: (3, users) I/Os a second to consoles, unit record devices and networks, at load 1.
-        transactions: (users,) a second, likewise.
+        transactions: (users,) a second, at load 1.
     """
 
     def __init__(self, measurement: Measurement, population: Population) -> None:
@@ -161,16 +161,16 @@ class Users:
         self.transactions = self._figures("transactions_per_s")[0]
 
     def _figures(self, *keys: str) -> F64:
-        """(keys, users) what the scenario has under some keys of their groups."""
+        """(keys, users) values of some keys of the users' groups."""
         of_groups = [[getattr(g, key) for g in self.groups] for key in keys]
         return np.array(of_groups, dtype=np.float64)[:, self.group]
 
     def each(self, of_groups: list[int]) -> I64:
-        """(users,) a figure of each group, for its users."""
+        """(users,) the value of the user's group."""
         return np.array(of_groups, dtype=np.int64)[self.group]
 
     def on_base(self, of_users: I64) -> I64:
-        """(virtual processors,) a figure of each user, on the first one; 0 on the others."""
+        """(virtual processors,) the value of the user on the first processor; 0 on the others."""
         of_processors = np.zeros(len(self.owner), dtype=np.int64)
         of_processors[self.base] = of_users
         return of_processors

@@ -1,4 +1,4 @@
-"""Processor time: how busy each processor is in each interval, and with what."""
+"""Processor time of each processor and interval, by use."""
 
 from __future__ import annotations
 
@@ -12,28 +12,27 @@ from .measurement import TOD_PER_US, Measurement
 from .partitions import Partitions
 
 FULL = 0.999
-"""No processor is busy for more of an interval than this, and no more of that is emulation."""
+"""Most utilization of a processor, and most share of emulation in its busy time."""
 
 _SUSPENDED = 0.25
-"""Share of its busy time that a processor loses when the machine beneath is full."""
+"""Share of its busy time that a processor is suspended when the machine is fully used."""
 
 _SPIN_US, _SPINS_PER_S = 3.0, 4000.0
 
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """What processors spend their time on, TOD units; processor 0 is the master.
+    """Processor times by use, TOD units; processor 0 is the master.
 
     (processors,) of one interval, or (intervals, processors) of a run.
 
-    Busy time is emulation + charged + system; what is left of an interval is wait, apart from
-    `suspended` time, in which the processor itself was given to another partition. Spinning is
-    part of the CP time. An offline processor does nothing, nor does a parked one, which does not
-    wait either.
+    Busy time is emulation + charged + system; the rest of an interval is wait, except `suspended`
+    time, in which the physical processor served another partition. Spin time is part of the CP
+    time. Offline and parked processors have no times, not even wait.
 
     Attributes:
-        online: whether each took part in an interval.
-        parked: whether it did so without getting work.
+        online: whether the processor was online in the interval.
+        parked: whether it was online and got no work.
     """
 
     online: Bool
@@ -47,17 +46,17 @@ class Times:
 
     @property
     def working(self) -> Bool:
-        """Which of them CP gives work to."""
+        """Processors that CP dispatches work on."""
         return self.online & ~self.parked
 
     @property
     def busy(self) -> I64:
-        """Everything but wait and suspension."""
+        """Busy time."""
         return self.emulation + self.charged + self.system
 
     @property
     def cp(self) -> F64:
-        """CP time: where CP's work is done."""
+        """CP time."""
         return (self.charged + self.system).astype(np.float64)
 
 
@@ -66,14 +65,14 @@ class Processors(Times):
     """The processors of a run.
 
     Attributes:
-        shortage: (intervals,) work wanted over work done, 1 where all was done.
+        shortage: (intervals,) demanded work / done work; 1 if all was done.
     """
 
     shortage: F64
 
     @classmethod
     def build(cls, demand: Demand, work: Transactions) -> Processors:
-        """The processors of a run, meeting its utilization and spin targets."""
+        """Build the processors of a run so that they meet its utilization and spin targets."""
         measurement, allocation = demand.measurement, demand.allocation
         up = np.repeat(allocation.timeline.up[:, None], measurement.processors, axis=1)
         online = _switched(measurement, up, "vary-off", "vary-on") & up
@@ -84,7 +83,7 @@ class Processors(Times):
         busy, emulation = use.by_processor()
         rng, cp = measurement.rng("charged"), busy - emulation
         share = measurement.machine.charged_share * around_one(rng, cp.shape, 0.01)
-        # CP's work for a virtual processor takes its time as well: the rest is nobody's.
+        # CP time for a virtual processor also takes its time; the rest is system time.
         free = np.maximum(use.guests - emulation.sum(axis=1), 0) / np.maximum(cp.sum(axis=1), 1)
         charged = floor_int(cp * np.minimum(share, np.minimum(free, 1.0)[:, None]))
         return cls(
@@ -99,12 +98,12 @@ class Processors(Times):
         )
 
     def at(self, interval: int) -> Times:
-        """What they did in one interval."""
+        """The times of one interval."""
         return Times(*(getattr(self, name)[interval] for name in Times.__dataclass_fields__))
 
 
 def _switched(measurement: Measurement, up: Bool, off: str, on: str) -> Bool:
-    """(intervals, processors) which were on; a disturbance takes effect with its interval."""
+    """(intervals, processors) whether each is on; a disturbance takes effect with its interval."""
     state, threads = np.ones_like(up), measurement.machine.threads
     for each in measurement.disturbances:
         if each.processor is not None and each.kind in (off, on):
@@ -114,11 +113,11 @@ def _switched(measurement: Measurement, up: Bool, off: str, on: str) -> Bool:
 
 
 def _limits(measurement: Measurement) -> tuple[float, float]:
-    """What other partitions take of the processors.
+    """Effects of other partitions on the processors.
 
     Returns:
-        Share of its busy time that a shared processor waits for a physical one; and share of an
-        interval that a processor can be busy: what suspension or a cap leaves of it.
+        Suspended time of a shared processor as a share of its busy time; and the share of an
+        interval that suspension or a cap lets a processor be busy.
     """
     processors = measurement.machine.processors
     if not measurement.machine.is_shared:
@@ -137,7 +136,7 @@ def _spins(demand: Demand, cp: I64) -> tuple[I64, I64]:
     measurement, allocation = demand.measurement, demand.allocation
     targets, rng, p = measurement.targets, measurement.rng("spins"), measurement.processors
     line = allocation.timeline
-    # The more processors are busy with CP, the more spins there are, and the longer is each.
+    # Number and length of spins rise with the number of processors in CP.
     utilization = cp.sum(axis=1) / np.maximum(p * line.tod, 1)
     natural = _SPINS_PER_S * (p - 1) * utilization * p
     count = allocation.counts("spin counts", natural, targets.spin_lock_rate)
@@ -156,10 +155,10 @@ class _Utilization:
 
     Attributes:
         online: (intervals, processors) whether each was online, and not parked.
-        room: (intervals, processors) time that each can be busy at most.
+        room: (intervals, processors) most busy time of each.
         demanded: (intervals,) processors that the users' work would keep busy.
-        guests: (intervals,) time that all virtual processors can run at most.
-        shortage: (intervals,) work demanded over work that can be done, 1 where all can.
+        guests: (intervals,) most time that all virtual processors can run.
+        shortage: (intervals,) demanded work / possible work; 1 if all is possible.
     """
 
     def __init__(self, demand: Demand, work: Transactions, online: Bool, room: I64) -> None:
@@ -168,7 +167,7 @@ class _Utilization:
         span = self.allocation.timeline.tod
         self.demanded = demand.emulation + demand.cp
         self.guests = _most_emulation(demand.virtual_processors * span)
-        # A target is about work that was done; nothing is known of work that was not.
+        # A target describes done work; the demand beyond it is unknown.
         self.shortage: F64 = np.ones(len(span))
         if self.measurement.targets.total_util is None:
             self.shortage = np.maximum(self.demanded * span / np.maximum(room.sum(axis=1), 1), 1.0)
@@ -184,7 +183,7 @@ class _Utilization:
         master, master_emulation = self._master(busy, emulation)
         rest, room = busy - master, self.room[:, 1:]
         free = 1.0 - rest / np.maximum(room.sum(axis=1), 1)
-        # Dispatching spreads the work nearly evenly; a full processor has nothing left to vary.
+        # Dispatching distributes the work nearly evenly; full processors do not vary.
         lasting = measurement.machine.imbalance * bell(rng, p - 1)
         passing = bell(rng, (len(rest), p - 1)) * (measurement.scenario.spread / 3)
         weights = self.online[:, 1:] * (1 + free[:, None] * (lasting + passing))
@@ -207,7 +206,7 @@ class _Utilization:
             natural = np.rint(self.demanded * self.allocation.warming * span * (1.0 + deviation))
             busy: I64 = np.minimum(natural, room).astype(np.int64)
             return busy
-        # Nearer to saturation there is less room to vary.
+        # The variation decreases towards saturation.
         calm = 1.0 + deviation * (1.0 - targets.total_util / 100)
         per_tx = None
         if targets.cp_us_per_tx is not None and targets.emul_us_per_tx is not None:
@@ -218,7 +217,7 @@ class _Utilization:
     def _emulation(self, busy: I64) -> I64:
         """(intervals,) emulation time of all processors, a part of their busy time.
 
-        It is not more than the users' virtual processors can run.
+        Its upper bound is the time that the users' virtual processors can run.
         """
         targets, rng = self.measurement.targets, self.measurement.rng("emulation")
         varied = around_one(rng, len(busy), 0.004)
@@ -231,7 +230,7 @@ class _Utilization:
     def _master(self, busy: I64, emulation: I64) -> tuple[I64, I64]:
         """(intervals,) busy and emulation time of the master processor.
 
-        It does its share like any other, unless serving timers alone takes more than that.
+        It has the same share as others, unless timer requests take more time.
 
         Args:
             busy, emulation: (intervals,) of all processors.
@@ -253,14 +252,14 @@ class _Utilization:
         if targets.master_emul_util is not None:
             cap = _most_emulation(own)
             own_emulation = self._fix_one(targets.master_emul_util, shape, cap)
-        # What the others are left with must fit into their busy time.
+        # The remainder must fit into the busy time of the other processors.
         return own, np.maximum(own_emulation, emulation - _most_emulation(busy - own))
 
     def _meet(self, percent: float, us_per_tx: float | None, shape: F64, caps: I64) -> I64:
         """(intervals,) time of all processors that meets a utilization in the steady state.
 
-        Before it there is what the steady state leaves of the time for all transactions, or a
-        share of the steady state's.
+        The intervals before it have the remainder of the time for all transactions, or a share of
+        the time of the steady state.
         """
         line = self.allocation.timeline
         early = line.up & ~line.steady
@@ -296,5 +295,5 @@ def _allocate_rows(totals: I64, weights: F64, caps: I64) -> I64:
 
 
 def _most_emulation(busy: F64 | I64) -> I64:
-    """The most of some busy time that can be emulation."""
+    """Upper bound of emulation time in some busy time."""
     return floor_int(busy * FULL)

@@ -10,23 +10,23 @@ from .processors import Processors
 from .timeline import Timeline
 
 FULLEST = 0.995
-"""Share of the processors in use from which on the queue grows with the shortage only."""
+"""Utilization above which the length of the queue depends on the shortage only."""
 
 _ELIGIBLE_SHARE = 0.5
 _LONGEST = 20.0
-"""Users begin nothing new when a response takes so many times as long as on an idle system."""
+"""Longest response as a multiple of that on an idle system; then users start no new work."""
 
 
 class Lists:
     """Virtual processors at each sample, (intervals + 1,): those in the dispatch list, by state.
 
-    As many run as real ones are busy. running + the waits + idle = dispatched; the others are
-    eligible or dormant.
+    Their running ones equal the busy real processors. running + waits + idle = dispatched; the
+    others are eligible or dormant.
 
     Attributes:
         logged_on: users.
         defined: virtual processors of these users.
-        eligible: those that the scheduler holds back from the dispatch list.
+        eligible: virtual processors in the eligible list.
     """
 
     def __init__(self, demand: Demand, processors: Processors) -> None:
@@ -35,7 +35,7 @@ class Lists:
         groups, population = measurement.groups, demand.population
 
         def sampled(mean: F64, spread: float) -> I64:
-            # A sample finds some, or one more of them: few of them are not always none.
+            # Rounded up or down at random, so that small means are not always 0.
             numbers = mean * around_one(rng, n + 1, spread) + rng.random(n + 1)
             return floor_int(numbers)
 
@@ -68,9 +68,9 @@ class Lists:
 
 
 def waiting_for_cpu(use: F64, shortage: F64) -> F64:
-    """How many wait behind processors of which a share is in use, assuming random arrivals.
+    """Length of the queue for processors at a utilization, assuming random arrivals.
 
-    Behind full ones the queue grows with the work that was not done.
+    At full utilization it is in proportion to the work that was not done.
     """
     use = np.minimum(use, FULLEST)
     waiting: F64 = use * use / (1 - use) * shortage
@@ -78,15 +78,15 @@ def waiting_for_cpu(use: F64, shortage: F64) -> F64:
 
 
 def eligible_share(shortage: F64) -> F64:
-    """Share of those who want to be in the dispatch list, but do not run, that must stay eligible.
+    """Share of waiting virtual processors that are in the eligible list.
 
-    Of the work that the processors cannot do, a part does not even get into the list.
+    It is a part of the work that the processors cannot do.
     """
     return (1.0 - 1.0 / shortage) * _ELIGIBLE_SHARE
 
 
 def response_stretch(timeline: Timeline, processors: Processors) -> F64:
-    """(intervals,) how many times longer work takes than on an idle system, by Little's law."""
+    """(intervals,) response time / that on an idle system, by Little's law."""
     count = processors.working.sum(axis=1)
     use = processors.busy.sum(axis=1) / np.maximum(count * timeline.tod, 1)
     running = np.maximum(use, 1e-9) * np.maximum(count, 1)
@@ -97,7 +97,7 @@ def response_stretch(timeline: Timeline, processors: Processors) -> F64:
 def allocate_shares(rng: np.random.Generator, shares: F64, totals: int | I64) -> I64:
     """Whole numbers that add up to a total; each has its share of it to within one.
 
-    Over many calls the mean is the share itself, however small: no rare state is lost.
+    The mean over many calls is the exact share, so that rare states occur.
 
     Args:
         shares: (parts, columns), not negative; those of a column add up to 1.
@@ -117,5 +117,5 @@ def allocate_shares(rng: np.random.Generator, shares: F64, totals: int | I64) ->
 
 
 def _at_samples(of_intervals: F64) -> F64:
-    """A figure of each interval at the sample that ends it, and at the first of them."""
+    """Values of intervals at the samples that end them; the first sample has the first value."""
     return np.concatenate([of_intervals[:1], of_intervals])

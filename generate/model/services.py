@@ -1,6 +1,6 @@
 """CP's work for the guests: totals of a run, and which DIAGNOSEs and instructions guests use.
 
-How many of them there are follows from the groups' rates; which ones, from the kind of guest.
+Their number follows from the groups' rates, their distribution from the kind of guest.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .demand import Demand
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """CP's work, counted: (intervals,), or (processors,) of one interval."""
+    """Counts of CP's work: (intervals,), or (processors,) of one interval."""
 
     dispatches: I64
     simulations: I64
@@ -30,7 +30,7 @@ class Activity:
 
     @classmethod
     def build(cls, demand: Demand) -> Activity:
-        """The work of a run."""
+        """Build the counts of a run."""
         targets, counts = demand.measurement.targets, demand.allocation.counts
         return cls(
             dispatches=counts("dispatches", demand.dispatches),
@@ -40,12 +40,12 @@ class Activity:
             diagnose_44_fast=counts(
                 "diagnose 44 fast", demand.diagnose_44_fast, targets.diag44_fast_rate
             ),
-            # A waiting processor learns of new work by a signal.
+            # New work is signalled to a waiting processor.
             signals=counts("signals", demand.dispatches * 0.12),
         )
 
     def at(self, interval: int, weights: F64) -> Activity:
-        """The work of one interval by processor, where CP is busy: (processors,) each.
+        """The counts of one interval by processor, in proportion to CP time: (processors,) each.
 
         Args:
             weights: (processors,) CP time of each.
@@ -55,7 +55,7 @@ class Activity:
 
 
 class Mixes:
-    """What one user of each group asks for in a second at load 1.
+    """Requests of one user of each group in a second at load 1.
 
     Attributes:
         diagnoses, instructions: (groups, entries of PRCDIA or PRCINS).

@@ -13,11 +13,11 @@ _LEVEL_SPREAD = 0.0015
 _SLOT_SPREAD = _LEVEL_SPREAD / 3
 _LIST_SPREAD = 0.06
 _FLOW_SPREAD = 1.5
-"""Paging varies by so many times the spread of the processors' work."""
+"""Spread of paging / spread of the processors' work."""
 
 
 class Levels:
-    """Pages, one number a sample: (intervals + 1,); means over the samples are the targets.
+    """Pages at each sample, (intervals + 1,); means over the samples equal the targets.
 
     Attributes:
         available_below, available_above: length of the available lists.
@@ -49,7 +49,7 @@ class Levels:
         above = sizes.above - sizes.cache_above - self.resident_above
         self.available_below, self.available_above = np.maximum(below, 0), np.maximum(above, 0)
         if targets.resident_pages_per_user is not None or fixed != (None, None):
-            # A target fixes what users hold: CP has the frames beside them and those listed.
+            # With a target for the users' frames CP has all but these and the available ones.
             listed = [
                 varied_levels(rng, mean, n, _LIST_SPREAD)
                 for mean in (sizes.available_below, sizes.available_above)
@@ -74,12 +74,12 @@ class Flows:
 
     @property
     def stolen(self) -> I64:
-        """Every page that comes in takes a frame that was taken from another one."""
+        """Frames stolen: one for each page that comes in."""
         return self.fast_in + self.slow_in + self.dasd_in
 
     @classmethod
     def build(cls, demand: Demand) -> Flows:
-        """The flows of a run; sums over the steady state meet the targets' rates."""
+        """Build the flows of a run; sums over the steady state meet the targets' rates."""
         measurement, allocation = demand.measurement, demand.allocation
         targets, storage = measurement.targets, measurement.storage
         spread = measurement.scenario.spread * _FLOW_SPREAD
@@ -89,7 +89,7 @@ class Flows:
 
         expanded = flow("expanded paging", demand.xstor_pages, targets.xstor_page_rate)
         migrated = flow("migration", demand.migrated, targets.xstor_migration_rate)
-        # What goes out comes in again, or is migrated to DASD.
+        # Pages that go out come in again or are migrated to DASD.
         page_ins = np.maximum(expanded - migrated, 0) // 2
         fast = np.rint(page_ins * storage.fast_page_in_share).astype(np.int64)
         if targets.dasd_read_rate is not None and targets.dasd_write_rate is not None:
@@ -110,7 +110,7 @@ class Flows:
         )
 
     def at(self, interval: int, weights: F64, rng: np.random.Generator) -> Flows:
-        """Those of one interval by the processor that did it, (processors,).
+        """The flows of one interval by processor, (processors,).
 
         Args:
             weights: (processors,) CP time of each.

@@ -1,4 +1,4 @@
-"""The whole system during one run: every part of the model, built in the order of its causes."""
+"""The whole system during one run: all parts of the model, built in the order of dependencies."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ from .timeline import Allocation, Clock, Timeline
 from .volumes import Volumes
 
 IPL_LASTS = 75 * TOD_PER_S
-"""From IPL to the first sample after it, when the system comes up in the middle of a run."""
+"""Time from an IPL in the middle of a run to the first sample after it."""
 
 
 class Model:
-    """What happens in a run. Interval k lies between the samples k and k + 1.
+    """The model of a run. Interval k is between the samples k and k + 1.
 
-    The parts are sums over the system, one figure an interval or sample; what single users, volumes
-    and processors do is computed sample by sample, so that memory does not grow with the run.
+    The parts are sums over the system for each interval or sample; activity of single users,
+    volumes and processors is computed sample by sample, so that memory does not depend on the
+    length of the run.
     """
 
     def __init__(self, measurement: Measurement) -> None:
@@ -66,7 +67,7 @@ class Model:
         """(users,) TOD clock at the last logon of each user before a sample."""
         logon = self.users.logon
         if self.timeline.epoch[sample]:
-            # After an IPL in the middle of a run everybody is back within half a minute.
+            # After an IPL in the middle of a run all users log on within half a minute.
             logon = logon // (int(logon.max(initial=0)) // (IPL_LASTS // 2) + 1)
         tod: U64 = np.uint64(self.ipl_tod(sample)) + logon.astype(np.uint64)
         for change in self.population.changes:
@@ -75,10 +76,10 @@ class Model:
         return tod
 
     def change_tod(self, interval: int) -> int:
-        """TOD clock at which what happens early in an interval happens."""
+        """TOD clock of early events of an interval."""
         return self.clock.end(interval) + int(self.timeline.tod[interval]) // 16
 
     def ages(self, sample: int) -> float:
-        """Intervals during which counters have grown since IPL, at a sample."""
+        """Number of intervals since IPL, at a sample, in which counters increased."""
         interval = self.timeline.interval_of(sample)
         return (self.clock.end(sample) - self.ipl_tod(sample)) / int(self.timeline.tod[interval])

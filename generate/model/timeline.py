@@ -17,7 +17,7 @@ _UNIX_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 _JITTER = 700 * TOD_PER_US
 _STEP = 1_400
-"""TOD units that CP takes to build one record: a third of a microsecond."""
+"""Time that CP takes to build one record in TOD units: a third of a microsecond."""
 
 
 class Timeline:
@@ -26,13 +26,13 @@ class Timeline:
     Attributes:
         seconds, tod: (intervals,) nominal length, in seconds and in TOD units.
         up, up_seconds: (intervals,) whether the system runs; seconds during which it does.
-        steady: (intervals,) whether the targets describe it.
+        steady: (intervals,) whether it belongs to the steady state, which targets describe.
         steady_seconds: length of the steady state.
         exists: (intervals + 1,) whether CP took the sample.
-        written: (intervals + 1,) whether it also reached the dump.
-        epoch: (intervals + 1,) IPLs since the run began.
+        written: (intervals + 1,) whether the dump has it.
+        epoch: (intervals + 1,) number of IPLs since the run began.
         begins: (intervals + 1,) whether monitoring starts with this sample, after an IPL or a
-            restart of MONITOR: configuration records come before it.
+            restart of MONITOR, so that configuration records precede it.
     """
 
     def __init__(self, measurement: Measurement) -> None:
@@ -65,8 +65,8 @@ class Timeline:
     def interval_of(self, sample: int) -> int:
         """The interval that a sample reports on.
 
-        The first one after an IPL closes no interval; it shows what the time since then brought,
-        as a share of the interval that follows.
+        The first one after an IPL closes no interval; its activity is a share of that of the
+        following interval.
         """
         return min(sample, len(self.up) - 1) if self.starts(sample) else sample - 1
 
@@ -78,9 +78,9 @@ class Timeline:
 class Clock:
     """The TOD clock of a run.
 
-    CP's sample timer does not drift: single intervals end a few milliseconds early or late, the run
-    as a whole lasts the nominal time. First and last sample are exactly on time, and so is the one
-    that begins the steady state: their rates have exact divisors.
+    CP's sample timer does not drift: intervals end a few milliseconds early or late, but the run
+    has its nominal length. The first and last sample and the one that begins the steady state are
+    exactly on time, so that rates have exact divisors.
 
     Attributes:
         origin: TOD of the first sample.
@@ -109,7 +109,7 @@ class Clock:
         return _UNIX_EPOCH + dt.timedelta(microseconds=self.end(sample) // TOD_PER_US - EPOCH_US)
 
     def records(self, sample: int, before_end: int, count: int) -> U64:
-        """TOD of `count` records, the first of which is `before_end` records before the last."""
+        """TOD of `count` records; the first is `before_end` records before the sample's last."""
         step = int(self.steps[sample])
         first = self.end(sample) - before_end * step
         return np.arange(first, first + count * step, step, dtype=np.uint64)
@@ -117,7 +117,7 @@ class Clock:
 
 @dataclass(frozen=True, slots=True)
 class Allocation:
-    """Allocates run totals to intervals: a target fixes the total, demand its course."""
+    """Allocates run totals to intervals: a target determines the total, demand its distribution."""
 
     measurement: Measurement
     timeline: Timeline
@@ -125,12 +125,12 @@ class Allocation:
     def counts(
         self, noun: str, natural: F64, target: float | None = None, spread: float | None = None
     ) -> I64:
-        """(intervals,) events: the target over the steady state, or else the natural number.
+        """(intervals,) events: those of the target over the steady state, else the natural number.
 
-        Before the steady state there are as many as its transactions have it.
+        Intervals before the steady state have events in proportion to their transactions.
 
         Args:
-            noun: what is counted; it has random numbers of its own.
+            noun: name of the counted events, for their random numbers.
             natural: (intervals,) events a second.
             target: events a second.
             spread: deviation from interval to interval; the scenario's by default.
@@ -145,10 +145,10 @@ class Allocation:
         return self.fix_steady(counts, target * line.steady_seconds, varied)
 
     def fix_steady(self, values: I64, total: float, weights: F64, caps: I64 | None = None) -> I64:
-        """(intervals,) values whose sum over the steady state is replaced by a total.
+        """(intervals,) values whose steady state is replaced so that its sum is a total.
 
         Args:
-            weights: (intervals,) the course of the steady state. caps: the most of each interval.
+            weights: (intervals,) distribution of the total. caps: upper bound of each interval.
         """
         steady = self.timeline.steady
         if caps is None:
@@ -159,14 +159,14 @@ class Allocation:
 
     @property
     def warming(self) -> F64:
-        """(intervals,) 1 in the steady state, before it the share of its transactions."""
+        """(intervals,) 1 in the steady state; before it the ratio of transactions to it."""
         return np.where(self.timeline.steady, 1.0, self.measurement.run.warmup_tx_share)
 
     def levels(self, noun: str, natural: F64, target: float | None, spread: float) -> I64:
         """(intervals + 1,) a level at each sample.
 
-        With a target its mean over the samples that end a steady interval is the target, and so
-        is the first sample's: a reader may count that one or not.
+        The target is the mean over the samples that end a steady interval, and the level at the
+        first sample, too, so that a reader may include that one or not.
 
         Args:
             noun: as above.

@@ -1,4 +1,4 @@
-"""DASD volumes: what they are, and the I/Os of all of them in each interval."""
+"""DASD volumes: their properties, and the I/Os of all of them in each interval."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ MOST_PATHS = 8
 
 
 class Volumes:
-    """The volumes of a run, doing the paging that storage asks for.
+    """The volumes of a run, with the paging of storage.
 
     Attributes:
-        group: (volumes,) index of each one's group.
+        group: (volumes,) index of the volume's group.
         serials: (volumes,) the group's prefix and a number, six characters.
         devices, cylinders, pages_per_cylinder, slots: (volumes,) device number, size, pages.
         is_page, is_spool, is_cp: (volumes,) whether CP pages there, spools there, does either.
         spool_used: (volumes,) spool slots in use.
-        device_types, device_models, unit_types, unit_models: (volumes,) as RDEV has them: two
+        device_types, device_models, unit_types, unit_models: (volumes,) in the format of RDEV: two
             bytes of digits, and a number.
-        control_units, unit: (volumes,) number of the control unit of each; its place among them.
-        paths, path_count: (volumes,) 8 channel path ids; how many of them are used.
-        path_ids: (volumes, 8) the same one by one, 0 where there is no further one.
+        control_units, unit: (volumes,) number of the control unit; index of it.
+        paths, path_count: (volumes,) 8 channel path ids; number of used ones.
+        path_ids: (volumes, 8) the same as integers, 0 for unused ones.
         path_masks: (volumes,) a bit for each channel path, from the left.
-        hit_share, rates, avoided_rate: (volumes,) share of the I/Os that the control unit's cache
-            answers; I/Os a second, and those that the minidisk cache saves, at load 1.
+        hit_share, rates, avoided_rate: (volumes,) share of the I/Os that hit the control unit's
+            cache; I/Os a second, and those that the minidisk cache avoids, at load 1.
         pages_per_io, service, parts: (volumes,) of an I/O: pages; 128 us; (3, volumes) shares of
             pending, disconnect and connect time.
-        lasting: (volumes,) deviation of each that lasts for the run, as a factor.
-        user_ios, avoided, spool_ios, page_busy: (intervals,) totals; the last is the time that
-            page volumes are busy, 128 us, where a target fixes it.
+        lasting: (volumes,) deviation as a factor, constant during the run.
+        user_ios, avoided, spool_ios, page_busy: (intervals,) totals; the last is the busy time of
+            page volumes, 128 us, if there is a target for it.
     """
 
     def __init__(self, demand: Demand, flows: Flows) -> None:
@@ -104,7 +104,7 @@ class Volumes:
         return partition(int(levels.slots[sample]), (self.slots * self.is_page).astype(np.float64))
 
     def _types(self, of_groups: Sequence[str], base: int) -> tuple[npt.NDArray[np.void], I64]:
-        """(volumes,) types as two bytes of digits, and models, which are numbers to a base."""
+        """(volumes,) types as two bytes of digits, and models as numbers in a base."""
         pairs = [text.split("-") for text in of_groups]
         types = np.array([bytes.fromhex(number) for number, _ in pairs], dtype="V2")
         return types[self.group], self._whole([int(model, base) for _, model in pairs])
@@ -116,7 +116,7 @@ class Volumes:
         return np.array(of_groups, dtype=np.float64)[self.group]
 
     def _page_busy(self, allocation: Allocation, flows: Flows) -> I64 | None:
-        """(intervals,) time that all page volumes are busy, where a target fixes it."""
+        """(intervals,) busy time of all page volumes, if there is a target for it."""
         target, volumes = self.measurement.targets.page_volume_busy, int(self.is_page.sum())
         if target is None or not volumes:
             return None

@@ -1,1 +1,1 @@
-"""The records of a sample and of the events before it, one module for each domain."""
+"""The records of a sample and of the events before it, one table file for each domain."""

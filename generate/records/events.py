@@ -24,10 +24,10 @@ CONFIGURATION = (
 """Records of the configuration in CP's order; MTRSCM follows."""
 
 RECORD_TIME = 1_400
-"""TOD units from one of several records that are written at once to the next."""
+"""TOD units between records that are written at once."""
 
 SESSIONS = ("useact", "useint", "aplsdt")
-"""Sample records that records at the end of sessions and transactions repeat."""
+"""Sample records whose fields are repeated in records at the end of sessions and transactions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +37,9 @@ class EventBatch:
     Attributes:
         name: of the layout.
         tods: (records,) time stamps, in any order.
-        values: one or (records,) each, as they are written: totals of counters too.
+        values: one or (records,) each, as written: counters are totals.
         entries: number of entries of each group.
-        sizes: bytes of what has no length of its own.
+        sizes: bytes of parts without a length of their own.
     """
 
     name: str
@@ -54,40 +54,40 @@ class SessionProgress:
     """Rows of a sample record in the course of an interval, for the records at a session's end.
 
     Attributes:
-        rows: (rows,) which they are, ascending.
-        counts: number of entries of each group that the records have.
-        begun: (rows,) or (rows, entries) by field: the values at the interval's beginning.
-        growth: the same of counters: what they grow by during the interval.
+        rows: (rows,) indices, ascending.
+        counts: number of entries of each group of the records.
+        begun: (rows,) or (rows, entries) by field: values at the beginning of the interval.
+        deltas: (rows,) or (rows, entries) by counter: deltas of the interval.
     """
 
     rows: I64
     counts: Counts
     begun: Mapping[str, npt.NDArray[Any]]
-    growth: Mapping[str, npt.NDArray[Any]]
+    deltas: Mapping[str, npt.NDArray[Any]]
 
     def at(self, places: I64, share: F64, target: str) -> dict[str, npt.NDArray[Any]]:
-        """The fields that another record type has too, at some moments of the interval.
+        """Values of the fields that another record type shares, at some moments of the interval.
 
-        Levels are those of its beginning.
+        Levels are those at the beginning of the interval.
 
         Args:
             places: (events,) indices into the rows.
-            share: (events,) how much of the growth has happened.
+            share: (events,) share of the deltas that has happened.
             target: layout of the other record type.
         """
-        # A second reading of bytes has no value of its own.
+        # A field over the bytes of another one has no value of its own.
         fields = {name for name, row in named_rows(layout(target)) if not getattr(row, "of", "")}
         values = {}
         for name in self.begun.keys() & fields:
             values[name] = self.begun[name][places]
-            if name in self.growth:
-                growth = self.growth[name][places]
-                part = share.reshape(-1, *[1] * (growth.ndim - 1))
-                values[name] = values[name] + floor_int(growth * part)
+            if name in self.deltas:
+                delta = self.deltas[name][places]
+                part = share.reshape(-1, *[1] * (delta.ndim - 1))
+                values[name] = values[name] + floor_int(delta * part)
         return values
 
     def batch(self, name: str, tods: U64, rows: I64, share: F64, sample: Sample) -> EventBatch:
-        """Events of some of the rows.
+        """The events of some rows.
 
         Args:
             rows: (events,) row of each.
@@ -98,7 +98,7 @@ class SessionProgress:
 
 
 Progress = Mapping[str, Sequence[SessionProgress]]
-"""Of the session records, by name; types that share a name one after the other."""
+"""Session record -> progress of each of its types."""
 
 
 def records_sessions(model: Model) -> bool:
@@ -107,10 +107,10 @@ def records_sessions(model: Model) -> bool:
 
 
 def rows_in_progress(sample: Sample, name: str, before: Bool, now: Bool) -> I64:
-    """Rows of a session record whose progress in the interval before a sample is needed.
+    """Rows of a session record for which the interval before a sample needs progress.
 
     Args:
-        before, now: (rows,) which have a record in the previous sample, and in this one.
+        before, now: (rows,) whether they have a record in the previous sample, and in this one.
     """
     model, events = sample.model, sample.model.measurement.scenario.monitor.events
     ending = model.transactions.count[sample.interval] > 0 and "transaction" in events
@@ -120,7 +120,7 @@ def rows_in_progress(sample: Sample, name: str, before: Bool, now: Bool) -> I64:
 
 
 def interval_events(sample: Sample, progress: Progress) -> list[EventBatch]:
-    """What happened in the interval before a sample."""
+    """The events of the interval before a sample."""
     events = sample.model.measurement.scenario.monitor.events
     if sample.model.timeline.starts(sample.number):
         return []
@@ -152,26 +152,26 @@ def consecutive_tods(first: int, count: int) -> U64:
 
 
 def _early_events(sample: Sample, name: str, count: int, **given: I64) -> EventBatch:
-    """Events that happen at once, early in the interval before a sample.
+    """Simultaneous events, early in the interval before a sample.
 
     Args:
-        given: names of the record's expressions that tell what they are about.
+        given: values of names in the record's expressions.
     """
     tods = consecutive_tods(sample.model.change_tod(sample.interval), count)
     return EventBatch(name, tods, records()[name].values(sample, **given))
 
 
 def _varied(sample: Sample, off: str, on: str, before: Bool, now: Bool) -> list[EventBatch]:
-    """Events of what was varied off and on in the interval: processors, cores or devices."""
+    """Events of processors, cores or devices that were varied off and on in the interval."""
     changes = ((off, np.flatnonzero(before & ~now)), (on, np.flatnonzero(now & ~before)))
     return [_early_events(sample, name, len(at), chosen=at) for name, at in changes]
 
 
 def _logoffs(sample: Sample, progress: Progress) -> list[EventBatch]:
-    """What is written of those who logged off in the interval before a sample.
+    """The events of users who logged off in the interval before a sample.
 
-    Their last application data (APLEDT); then for each virtual processor the activity and the
-    states of its last transaction (USEATE, USEITE), and the totals of the session (USELOF).
+    They are the last application data (APLEDT); then, for each virtual processor, the activity and
+    the states of its last transaction (USEATE, USEITE); and the totals of the session (USELOF).
     """
     leaving = sample.leaving
     if not leaving.any():
@@ -207,11 +207,11 @@ def _transaction_ends(sample: Sample, progress: Progress) -> list[EventBatch]:
 
 
 Command = tuple[int, str]
-"""TOD and text of a MONITOR command; one without EVENT or SAMPLE in it is about both."""
+"""TOD and text of a MONITOR command; without EVENT or SAMPLE it applies to both."""
 
 
 def monitor_commands(model: Model, number: int, started: int) -> list[Command]:
-    """The commands before a sample with which monitoring begins, in order of time.
+    """The commands before a sample at which monitoring begins, by time.
 
     Args:
         started: TOD at which monitoring started.
@@ -249,7 +249,7 @@ def configuration(sample: Sample, started: int) -> list[tuple[str, int, Values, 
 
 
 def start_events(sample: Sample, tod: int, commands: Iterable[Command]) -> list[EventBatch]:
-    """The events where monitoring starts: the commands (MTRECM) and the event profile (MTREPR)."""
+    """The events at the start of monitoring: commands (MTRECM) and the event profile (MTREPR)."""
     recorded = [
         EventBatch("mtrecm", consecutive_tods(at, 1), _command(text), sizes={"calcmd": len(text)})
         for at, text in commands

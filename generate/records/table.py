@@ -1,9 +1,9 @@
 """Records as tables: `dNN_*.toml` has an expression for each field of a record.
 
 An expression is Python over the names here (constants, functions, figures of model and sample),
-those that the record defines in `let`, and what the caller gives. A field that the layout calls a
-counter is given its growth in the interval, any other its level. Fields of entries, `group.field`,
-are (rows, entries). Fields that the release does not have are left out.
+names in `let` of the record, and names that the caller gives. The value of a counter is its delta
+in the interval, of any other field its level. Fields of entries, `group.field`, have values of
+(rows, entries). Fields that the release does not have are skipped.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ WRITTEN = frozenset({"mtrecm", "mtrscm", "mtrend", "mtreof", "mtrsos", "apledt"}
 
 @functools.lru_cache(maxsize=512)
 def unmodelled(record: Layout) -> frozenset[str]:
-    """Fields of a record that are none of the shipped layout, or are written in another way.
+    """Fields of a site's layout that the shipped one lacks, or that it writes in another way.
 
-    Second readings of bytes are left out, and what entries are found by, or tell the records apart
-    that have them.
+    Fields over the bytes of others, locators of entries, and fields that tell which records have
+    entries are skipped.
     """
     if site_folder() is None:
         return frozenset()
@@ -58,7 +58,7 @@ def unmodelled(record: Layout) -> frozenset[str]:
 
 
 def own_records(modelled: Collection[str]) -> list[Layout]:
-    """Records that have something to hold, and that are neither known nor written otherwise."""
+    """Records of a site that have fields and neither a table nor code that writes them."""
     if site_folder() is None:
         return []
     return [
@@ -69,7 +69,7 @@ def own_records(modelled: Collection[str]) -> list[Layout]:
 def modelled(record: Layout, names: Mapping[str, str]) -> dict[str, str]:
     """Expressions of a record's fields or groups, without those that a site's layout lacks.
 
-    Names that no layout has are kept: they are mistakes.
+    Names that no layout has are kept, so that they are reported as mistakes.
     """
     if site_folder() is None or record.name not in _shipped():
         return dict(names)
@@ -84,7 +84,7 @@ def _shipped() -> dict[str, Layout]:
 
 
 def _natures(table: Layout, prefix: str = "", counts: Nature = ()) -> Iterator[tuple[str, Nature]]:
-    """How each field is written, and nothing of those that hold no value of their own."""
+    """Each field with its wire format; () if it has no value of its own."""
     operands = {at for group in table.groups for at in (group.start, group.stride, group.count)}
     operands |= {group.when.field for group in table.groups if group.when}
     for field in table.columns:
@@ -101,9 +101,9 @@ def _natures(table: Layout, prefix: str = "", counts: Nature = ()) -> Iterator[t
 
 
 def standing_for(record: Layout) -> tuple[str, ...]:
-    """Shared tables that say of what a record's rows are, by the fields that tell them apart.
+    """Shared tables with the rows of a record, by its key fields.
 
-    An imported page does not say which fields are keys, so that their names decide.
+    An imported page does not mark keys, so that names of fields decide.
     """
     own = {field.name: field.type for field in record.columns if field.name in unmodelled(record)}
     if (own.get("vmduser"), own.get("vmdcpuad")) == (Type.CHAR, Type.UNSIGNED):
@@ -116,7 +116,7 @@ _MASKS: dict[str, int] = _NAMES["masks"]
 
 
 def _domain_mask(domains: Iterable[str]) -> int:
-    """Mask of some domains, with the monitor's own."""
+    """Mask of some domains and of the monitor domain."""
     return int(np.bitwise_or.reduce([_MASKS[domain] for domain in ("monitor", *domains)]))
 
 
@@ -132,7 +132,7 @@ def _level_text(level: str) -> str:
 
 
 def _packed(digits: str, width: int) -> np.void:
-    """Hexadecimal digits, two a byte, filled with zeros on the left; others are left out."""
+    """Hexadecimal digits, two a byte, padded with zeros on the left, without other characters."""
     valid = "".join(c for c in digits if c in "0123456789abcdefABCDEF")
     return np.void(bytes.fromhex(valid[-2 * width :].rjust(2 * width, "0")))
 
@@ -199,10 +199,10 @@ ACTIVITY = {
     module.__name__.rpartition(".")[2]: module
     for module in (dispatching, paging, states, transactions, usage, volume_work)
 }
-"""Modules in the expressions of figures, by name."""
+"""Names of modules in expressions of figures."""
 
 OF_MODEL: Mapping[str, str] = _NAMES["model"]
-"""Figures that stay during a run: expressions over `model`."""
+"""Figures that are constant during a run: expressions over `model`."""
 
 OF_SAMPLE: Mapping[str, str] = _NAMES["sample"]
 """Figures of a sample, and of the interval before it: expressions over `model` and `sample`."""
@@ -215,31 +215,31 @@ Counts = Mapping[str, int]
 """Entries or bytes by group or field."""
 
 SITE = "the site's layouts"
-"""Stands for a file, of records that no file has."""
+"""Place in messages of records that no file has."""
 LATER = 1 << 16
-"""A version of CP behind all others."""
+"""A version of CP after all others."""
 
 Names = frozenset[str]
 Function = Callable[[Mapping[str, Any]], Values]
 
 
 class RecordTable(Table, frozen=True, kw_only=True):
-    """A table of a file: a record, or in `shared` what several of them have.
+    """A table of a file: of a record, or of keys that several records share (`shared`).
 
     The name of a record's table is that of its layout; types that share a layout add `-WORD`.
 
     Attributes:
-        use: shared tables, which this one completes.
+        use: shared tables that this one extends.
         since: the first release that has the record.
-        rows: records in a sample; 0 where the system has none.
-        present: (rows,) which rows a sample has.
-        restarted: (rows,) whose counters begin anew in a sample's interval.
-        ages: intervals during which counters have grown before the first sample after an IPL.
-        wrapping: 4-byte counter of which some records pass 2**32 in every dump.
+        rows: records in a sample; 0 if the system has none.
+        present: (rows,) whether a sample has the row.
+        restarted: (rows,) whether its counters restart in a sample's interval.
+        ages: intervals in which counters increased before the first sample after an IPL.
+        wrapping: 4-byte counter that passes 2**32 in some records of every dump.
         variants: a name and its values, each of which makes a type of its own.
-        entries: number of entries of each group that the records have.
-        sizes: bytes of each entry or text that has no length of its own.
-        let: names for parts of the other expressions, computed wherever one of these is.
+        entries: number of entries of each group of the records.
+        sizes: bytes of each entry or text without a length of its own.
+        let: names for parts of the other expressions, computed when one of these is.
         values: expression of each field.
     """
 
@@ -267,10 +267,10 @@ class Expression:
     @classmethod
     @functools.cache
     def compiled(cls, text: str, place: str) -> Expression:
-        """An expression from its text.
+        """Compile an expression.
 
         Raises:
-            LayoutError: it is none.
+            LayoutError: its syntax is wrong.
         """
         try:
             tree = ast.parse(text, place, "eval")
@@ -280,7 +280,7 @@ class Expression:
         return cls(compile(tree, place, "eval"), names)
 
     def value(self, scope: Mapping[str, Any]) -> Any:
-        """The value with the names of a scope."""
+        """Evaluate with the names of a scope."""
         return eval(self.code, _GLOBALS, scope)
 
 
@@ -319,12 +319,13 @@ class Record:
         layout: what its bytes mean.
         is_own: whether only a site's layouts have it.
         ages, wrapping: see `RecordTable`.
-        unmodelled: fields of a site's layout that hold something, whatever it is.
-        fixed, sampled: the values of a scope that stay during the run, and the others.
+        unmodelled: fields of a site's layout that get filler values.
+        fixed, sampled: functions from a scope to values that are constant during the run, and to
+            the others.
         timed: whether its values depend on the TOD units since each row's previous sample.
 
     Raises:
-        LayoutError: no such field, or an expression with a name that means nothing.
+        LayoutError: no such field, or an unknown name in an expression.
     """
 
     def __init__(self, name: str, table: RecordTable, file: str) -> None:
@@ -362,7 +363,7 @@ class Record:
         return Scope(self._let, sample, **given)
 
     def variants(self, sample: Sample) -> Iterator[dict[str, Any]]:
-        """What is given to the expressions of each type that the record makes."""
+        """The names given to the expressions of each type of the record."""
         if not self._variants:
             yield {}
         for name, expression in self._variants.items():
@@ -375,9 +376,9 @@ class Record:
         return int(self._options["rows"].value(scope))
 
     def mask(self, option: Literal["present", "restarted"], scope: Scope) -> Bool | None:
-        """(rows,) which rows a sample has, or whose counters begin anew in its interval.
+        """(rows,) rows that are present in a sample, or whose counters restart in its interval.
 
-        None where the table does not tell: all rows are present, and none is restarted.
+        None without such an expression: all rows are present, and none is restarted.
         """
         expression = self._options.get(option)
         return None if expression is None else expression.value(scope)
@@ -391,7 +392,7 @@ class Record:
         return {name: int(each.value(scope)) for name, each in self._sizes.items()}
 
     def values(self, sample: Sample, **given: Any) -> Values:
-        """All values, of records that are not sampled."""
+        """All values, for records that are not sampled."""
         scope = self.scope(sample, **given)
         return {**self.fixed(scope), **self.sampled(scope)}
 
@@ -407,7 +408,7 @@ class Record:
         return expressions
 
     def _function(self, let: Mapping[str, str], texts: Mapping[str, str]) -> Function:
-        """One function for the values of several fields: it takes less time than one for each.
+        """Compiles one function for the values of several fields: faster than one for each.
 
         Args:
             let: the text of each name of the record.
@@ -426,20 +427,20 @@ class Record:
         return defined["values"]
 
     def _names(self, expression: Expression) -> Names:
-        """The names in an expression, those in the parts that it names included."""
+        """The names in an expression and in the parts of `let` that it uses."""
         below = (self._names(self._let[name]) for name in expression.names & self._let.keys())
         return expression.names.union(*below)
 
 
 GIVEN = ("model", "sample", "elapsed", "chosen", "rows", "ends")
-"""Names that callers give a value: TOD units since the previous sample; places of what an event is
-about, of users' rows, and the transactions that ended."""
+"""Names that callers give: TOD units since the previous sample; indices of an event's objects and
+of users' rows; the transactions that ended."""
 
 
 def records() -> Mapping[str, Record]:
     """The records of all tables by name, in the order in which CP writes them: by their numbers.
 
-    Those that only a site's own layouts have are among them.
+    They include records that only a site's own layouts have.
     """
     return _records(layouts())
 
@@ -480,14 +481,14 @@ def read_records(texts: Mapping[str, str]) -> Mapping[str, Record]:
 
 
 def _with_keys(name: str, table: RecordTable) -> RecordTable:
-    """A table of sample records with the keys that a site's layout has found."""
+    """A table of sample records with the keys of a site's layout."""
     record = layout(name.partition("-")[0])
     standing = standing_for(record) if record.kind is Kind.SAMPLE and unmodelled(record) else ()
     return replace(table, use=(*table.use, *standing))
 
 
 def _completed(table: RecordTable, shared: Mapping[str, RecordTable], file: str) -> RecordTable:
-    """A table with what those that it uses have beside it."""
+    """A table merged with the shared tables that it uses."""
     own, default = asdict(table), asdict(RecordTable())
     for name in table.use:
         if name not in shared:

@@ -1,1 +1,1 @@
-"""The contents of a scenario file as typed tables, and their reader."""
+"""The keys of a scenario file as typed tables."""

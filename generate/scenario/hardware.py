@@ -27,9 +27,9 @@ class MachineSerial(Ebcdic, longest=6):
 
 
 class Machine(Table, frozen=True):
-    """Processors and the way they are given to this system. Costs are microseconds of CP time.
+    """Processors and their assignment to this system. Costs are microseconds of CP time.
 
-    With `threads` above 1, `processors` are cores, each of which CP sees as so many processors.
+    With `threads` above 1, `processors` counts cores; CP sees each thread as a processor.
     """
 
     type: MachineType
@@ -89,7 +89,7 @@ class Partition(Table, frozen=True):
 class Storage(Table, frozen=True):
     """Real and expanded storage, in MiB, and how CP holds it. Frames are 4 KiB.
 
-    `churn_per_s` is the share of the pages outside central storage that somebody wants each second.
+    `churn_per_s` is the share of the pages outside central storage that is referenced each second.
     """
 
     central_mib: Annotated[int, Meta(ge=64)]
@@ -142,8 +142,8 @@ class ChannelPaths(Text):
 class VolumeGroup(Table, frozen=True):
     """DASD volumes of one kind. Times are milliseconds an I/O; rates are for one volume.
 
-    `control_unit` is the number of the first one (hexadecimal), `per_control_unit` how many
-    volumes stand behind each; `cache_hit_share` is what its cache answers.
+    `control_unit` is the number of the first one (hexadecimal), `per_control_unit` the number of
+    volumes of each; `cache_hit_share` is the share of I/Os that its cache answers.
     """
 
     prefix: VolumePrefix

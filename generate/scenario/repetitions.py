@@ -1,8 +1,7 @@
 """Repeated samples in a scenario: `[run.NAME.samples]` and `[[differences]]`.
 
-They are given by printed statistics, a mean and a standard deviation. The samples are whole
-numbers, which makes these a strong statement: the sum of the samples is known, and so is the sum of
-their squares, often to the unit.
+They are given by printed statistics: a mean and a standard deviation. Since the samples are whole
+numbers, these determine the sum of the samples, and the sum of their squares often exactly.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from .values import NonNegativeInt, ProcessorCount
 
 _SIGNIFICANT = 4
 _LARGEST_MEAN, _LARGEST_DEVIATION = 10**9, 10**8
-"""So that sums of squares of a hundred samples fit in 63 bits."""
+"""Limits, so that sums of squares of a hundred samples fit in 63 bits."""
 
 
 class Figures(Text):
@@ -45,7 +44,7 @@ class Statistic:
     """`count` whole numbers, by the mean and the standard deviation (divisor N) printed of them.
 
     Attributes:
-        place: where the statistic stands in its file, for messages.
+        place: place of the statistic in its file, for messages.
         places: decimals of a printed mean: 1, or 0 where whole numbers are printed throughout.
     """
 
@@ -77,34 +76,34 @@ class Statistic:
 
     @property
     def totals(self) -> list[int]:
-        """The sums whose mean prints so; the first is the nearest to it."""
+        """The sums with this printed mean, nearest first."""
         middle = self.count * self.mean
         half = self.count * Decimal(5).scaleb(-self.places - 1)
         around = range(math.floor(middle - half), math.floor(middle + half) + 2)
         return sorted(filter(self.prints, around), key=lambda total: abs(total - middle))
 
     def prints(self, total: int) -> bool:
-        """Whether the mean of samples with that sum prints so."""
+        """Whether samples with that sum have this printed mean."""
         return _rounded(Decimal(total) / self.count, self.places) == self.mean
 
     def has_squares(self, total: int) -> bool:
-        """Whether parity leaves samples with that sum a deviation that prints so."""
+        """Whether parity allows samples with that sum to have this printed deviation."""
         least, most = self.squares(total)
         return least <= most
 
     def squares(self, total: int) -> tuple[int, int]:
         """Least and greatest sum of squares of deviations that print this standard deviation.
 
-        A deviation is printed with four significant digits, without trailing zeros. Where no whole
-        numbers with any of the `totals` deviate so, one that was written with fewer digits stands
-        for all that round to it.
+        A deviation is printed with four significant digits, without trailing zeros. If no whole
+        numbers with any of the `totals` have it, a deviation with fewer digits matches all that
+        round to it.
 
         Args:
             total: sum of the samples; deviations are counted from `total // count`.
 
         Returns:
-            Both of them attainable as far as parity goes: squares add up to an even number exactly
-            if what is squared does. Least above greatest: no samples can print so.
+            Both have the parity of the sum of deviations, as any sum of squares. If the least is
+            above the greatest, no samples have this printed deviation.
         """
         rest = total % self.count
         if not self.deviation:
@@ -113,7 +112,7 @@ class Statistic:
 
     @cached_property
     def _meant_places(self) -> int:
-        """Decimals to which deviations agree with this one."""
+        """Decimals at which a deviation must match this one."""
         printed = printed_places(self.deviation, self.places)
         rests = {total % self.count for total in self.totals}
         reached = any(least <= most for least, most in (self._squares(r, printed) for r in rests))
@@ -125,7 +124,7 @@ class Statistic:
         return max(0, -int(self.deviation.as_tuple().exponent))
 
     def _squares(self, rest: int, places: int) -> tuple[int, int]:
-        """The same, of deviations that round to this one at so many decimals."""
+        """`squares` of deviations that round to this one at a number of decimals."""
         half = Fraction(1, 2 * 10**places)
         low, high = Fraction(self.deviation) - half, Fraction(self.deviation) + half
         # count * squares - rest**2 is count**2 times the variance.
@@ -136,13 +135,13 @@ class Statistic:
         return least + (least - rest) % 2, most - (most - rest) % 2
 
     def check(self, signed: bool = False) -> None:
-        """Whether samples can print so at all, as far as their sum and parity decide it.
+        """Check by sum and parity that samples with these printed figures exist.
 
         Args:
             signed: the samples may be negative.
 
         Raises:
-            CpmonError: with the nearest figures that can be printed.
+            CpmonError: none exist; the error has the nearest possible figures.
         """
         if not self.totals:
             below = math.floor(self.count * self.mean)
@@ -160,7 +159,7 @@ class Statistic:
             )
 
     def _nearest(self, total: int) -> Iterator[str]:
-        """The deviations that can be printed just below and above an impossible one."""
+        """The possible printed deviations just below and above an impossible one."""
         least, most = self.squares(total)
         rest = total % self.count
         for squares in (most, least):
@@ -191,7 +190,7 @@ def printed_places(deviation: Decimal, places: int = 1) -> int:
 
 
 def shortest(value: Decimal, places: int) -> str:
-    """A number rounded half up to at most so many decimals, without trailing zeros."""
+    """A number rounded half up to `places` decimals, without trailing zeros."""
     text = f"{_rounded(value, places):f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 
@@ -209,7 +208,7 @@ SCORES = ("thrasher", "burner")
 """Tools that count in periods of their own; their figures are printed without decimals."""
 
 CLOCK_CS = 99
-"""What a sample may last longer than the difference of its stamps, whole seconds, 0.01 s."""
+"""Most by which a sample exceeds the difference of its time stamps in whole seconds, 0.01 s."""
 
 Count = Annotated[int, Meta(ge=1, le=100)]
 
@@ -224,11 +223,11 @@ class Measured(Table, frozen=True, kw_only=True):
 
     @property
     def measures(self) -> tuple[str, ...]:
-        """The measures that it has figures of."""
+        """The measures that the table has."""
         return tuple(measure for measure in (*SERIES, *SCORES) if self.has(measure))
 
     def has(self, measure: str) -> bool:
-        """Whether it has figures of a measure."""
+        """Whether the table has a measure."""
         return getattr(self, measure, None) is not None
 
 
@@ -239,8 +238,8 @@ class SampleKeys(Measured, frozen=True, kw_only=True):
         virtual_cpu_cs, cp_cpu_cs: processor time of the guest in a sample, 0.01 s.
         duration_s: length of a sample; without it, it follows from the exerciser's rates.
         file_kb: what the exerciser writes once and reads `read_passes` times.
-        virtual_ios, page_reads, page_writes: what CP INDICATE USER counts in a sample.
-        thrasher, burner: what these tools count in each of `periods` of `period_s`.
+        virtual_ios, page_reads, page_writes: deltas of CP INDICATE USER in a sample.
+        thrasher, burner: counts of these tools in each of `periods` of `period_s`.
     """
 
     virtual_cpu_cs: Figures
@@ -265,7 +264,7 @@ class SampleKeys(Measured, frozen=True, kw_only=True):
 
 
 class Samples(SampleKeys, frozen=True, kw_only=True):
-    """The samples of one run; `place` is where a key of their table stands."""
+    """The samples of one run; `place` maps a key of their table to its place."""
 
     run_id: str
     place: Place
@@ -285,8 +284,8 @@ class Samples(SampleKeys, frozen=True, kw_only=True):
 class DifferenceKeys(Measured, frozen=True, kw_only=True):
     """Keys of a run made of two others, sample by sample: `of` less `less`.
 
-    Processor times and I/Os subtract. `read_kb_per_s` is what was read more over the time that it
-    took more.
+    Processor times and I/Os subtract. `read_kb_per_s` is the difference of KB read / the difference
+    of times.
     """
 
     name: str
@@ -299,7 +298,7 @@ class DifferenceKeys(Measured, frozen=True, kw_only=True):
 
 
 class Difference(DifferenceKeys, frozen=True, kw_only=True):
-    """A difference of two runs; `place` is where a key of its table stands."""
+    """A difference of two runs; `place` maps a key of its table to its place."""
 
     place: Place
 
@@ -330,14 +329,14 @@ class Repetitions:
         return tuple(each for each in self.runs if each in connected)
 
     def sums(self, run_ids: tuple[str, ...], measure: str) -> dict[str, int] | None:
-        """Sums of the samples of runs that print as they do, differences included.
+        """Sums of the samples of runs with their printed figures, differences included.
 
-        Ten samples have one sum that prints a mean with one decimal; more samples have several, and
-        not each of them goes with the others. Rates do not subtract, so no difference connects
-        their sums.
+        A mean with one decimal determines the sum of ten samples; more samples have several
+        possible sums, and not all of them are consistent. Rates do not subtract, so no difference
+        connects their sums.
 
         Returns:
-            None if no sums go together.
+            None if no sums are consistent.
         """
         series = {run_id: self.runs[run_id].statistic(measure) for run_id in run_ids}
         count = next(iter(series.values())).count
@@ -354,7 +353,7 @@ def _choose_sums(
     differences: list[tuple[Difference, Statistic]],
     chosen: dict[str, int],
 ) -> dict[str, int] | None:
-    """A sum for each run's samples of one measure, those chosen already included."""
+    """Extends the chosen sums of a measure to all runs, by backtracking; None if that fails."""
     if len(chosen) == len(series):
         return chosen
     run_id = next(each for each in series if each not in chosen)

@@ -22,7 +22,7 @@ Busy = Annotated[float, Meta(ge=0.05, le=99.9)]
 
 
 class Targets(Table, frozen=True):
-    """Figures of the steady part of a run; those for a transaction are of the whole run.
+    """Figures of the steady state of a run; those for a transaction are of the whole run.
 
     Utilizations are percent of one processor, rates per second, levels 4 KiB pages.
     """
@@ -56,7 +56,7 @@ class Targets(Table, frozen=True):
 
     @property
     def paging_rate(self) -> float | None:
-        """Pages read from and written to DASD a second, by whichever target is set."""
+        """Pages read from and written to DASD a second, from the target that is set."""
         if self.dasd_read_rate is not None and self.dasd_write_rate is not None:
             return self.dasd_read_rate + self.dasd_write_rate
         if self.dasd_pages_per_tx is not None and self.tx_rate is not None:
@@ -86,7 +86,7 @@ EVENTS: tuple[EventDomain, ...] = ("monitor", "user", "processor", "io")
 class Monitor(Table, frozen=True):
     """MONITOR settings: interval (s), high-frequency rate (s), size of the monitor segment.
 
-    `domains` are those sampled besides the monitor's own; `events` those whose events are
+    `domains` are sampled besides the monitor domain; `events` are the domains whose events are
     recorded. Ends of transactions, which are many, are only recorded if `transaction` is named.
     """
 
@@ -100,8 +100,8 @@ class Monitor(Table, frozen=True):
 class RunKeys(Table, frozen=True, kw_only=True):
     """Keys of a run, besides its start, machine, storage and samples.
 
-    The first `warmup_intervals` come before the steady state that the targets describe. `damage` is
-    done to the dump: KIND[:PLACE[:COUNT]].
+    The first `warmup_intervals` precede the steady state that the targets describe. `damage` is
+    applied to the dump: KIND[:PLACE[:COUNT]].
     """
 
     cp_level: Level
@@ -119,9 +119,9 @@ class RunKeys(Table, frozen=True, kw_only=True):
 
 
 class Run(RunKeys, frozen=True, kw_only=True):
-    """One measurement: CP level, when, with how many users, and what was measured.
+    """One measurement: CP level, start, number of users, and measured figures.
 
-    `machine` and `storage` are the scenario's with what this run changes.
+    `machine` and `storage` are those of the scenario with the overrides of this run.
     """
 
     run_id: str
@@ -164,7 +164,7 @@ class Scenario(ScenarioKeys, frozen=True, kw_only=True):
 
     @property
     def places(self) -> Places:
-        """Where its dumps have fields whose place nobody knows."""
+        """Places of its dumps' fields whose place is not published."""
         return tuple(
             replace(place, source=place.source or f"scenario {self.name}") for place in self.assumed
         )
@@ -192,12 +192,12 @@ class Scenario(ScenarioKeys, frozen=True, kw_only=True):
         )
 
     def groups_of(self, run: Run) -> tuple[UserGroup, ...]:
-        """The user groups with the counts of that run; a group of 0 users has none there."""
+        """The user groups with the counts of that run, without groups of 0 users."""
         counted = (replace(g, count=run.users.get(g.name, g.count)) for g in self.users)
         return tuple(group for group in counted if group.count)
 
     def workload_of(self, group: UserGroup) -> Workload:
-        """The course of a group's work: the one it names, or a steady one."""
+        """The workload of a group: the one that it names, or a steady one."""
         for workload in self.workloads:
             if workload.name == group.workload:
                 return workload

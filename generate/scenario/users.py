@@ -1,4 +1,4 @@
-"""Who works on the system, as a scenario describes it: groups of users, their work over time."""
+"""The users of a scenario: groups, and their work over time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .values import Ebcdic, NonNegative, Percent, Share
 Guest = Literal["cms", "linux", "vse", "server"]
 
 MOST_VIRTUAL_PROCESSORS = 64
-"""A guest can have so many."""
+"""Most virtual processors of a guest."""
 
 
 class UserPrefix(Ebcdic, longest=7):
@@ -23,7 +23,7 @@ class UserPrefix(Ebcdic, longest=7):
 class FileSystem(Table, frozen=True):
     """A file system of each guest of a group, which mon_fsstatd reports.
 
-    It is filled by `growth_mib_per_h` from `used_percent` on, up to all of it.
+    It fills from `used_percent` by `growth_mib_per_h` until it is full.
     """
 
     device: Text
@@ -90,7 +90,7 @@ class UserGroup(Table, frozen=True):
 
 
 class Transactions(Table, frozen=True):
-    """What the users' work is counted in. Times are seconds; shares are of the transactions."""
+    """Transactions of the users. Times are seconds; shares are of the transactions."""
 
     trivial_share: Share = 0.7
     trivial_s: NonNegative = 0.05
@@ -98,7 +98,7 @@ class Transactions(Table, frozen=True):
 
 
 class Workload(Table, frozen=True):
-    """How much work there is over time, as a factor of a group's rates.
+    """The load over time, as a factor of a group's rates.
 
     `steady` stays at `level`; `ramp` goes from `level` to `peak` over the run; `daily` rises from
     `level` at night to `peak` at two maxima, late morning and afternoon, by the hour of the day
@@ -121,9 +121,9 @@ DisturbanceKind = Literal[Interruption, "logoff", "logon", Switch, "runaway"]
 
 
 class Disturbance(Table, frozen=True):
-    """Something that happens once. `interval` counts from 0: it happens early in that interval.
+    """An event that happens once, early in `interval`, counted from 0.
 
-    `intervals` is how long it lasts. `users` are user ids or patterns ("LINUX00*"). `processor` is
+    `intervals` is its length. `users` are user ids or patterns ("LINUX00*"). `processor` is
     a core where cores have several threads.
     """
 

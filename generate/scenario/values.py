@@ -15,16 +15,16 @@ Percent = Annotated[float, Meta(ge=0, le=100)]
 Share = Annotated[float, Meta(ge=0, le=1)]
 IntervalCount = Annotated[int, Meta(ge=1, le=100000)]
 ProcessorCount = Annotated[int, Meta(ge=1, le=80)]
-"""Of a machine, a partition or a guest."""
+"""Number of processors of a machine, a partition or a guest."""
 
 
 class Ebcdic(Text):
-    """A text of limited length that EBCDIC has the characters of."""
+    """A text of limited length whose characters EBCDIC has."""
 
     LONGEST: ClassVar[int]
 
     def __init_subclass__(cls, longest: int) -> None:
-        """Set the limit and how messages name it."""
+        """Set the limit, and its text for messages."""
         cls.LONGEST = longest
         cls.EXPECTED = f"1 to {longest} characters of EBCDIC (code page 037)"
 
@@ -46,5 +46,5 @@ class SystemText(Ebcdic, longest=8):
 
 
 def below(place: Place, above: str) -> Place:
-    """Where the keys of the table at a key stand; the key "" is that of the table."""
+    """Place of the keys of a nested table; the key "" is that of the table itself."""
     return lambda key: place(f"{above}.{key}" if key else above)

@@ -18,7 +18,7 @@ from ...store.files.disk import writing
 from ...store.results.lineage import lineages
 from ...store.results.merging import merge
 from ...store.results.readable_part import without_damaged_runs
-from ...store.results.reduced import whole_file
+from ...store.results.reduced import record_definitions, whole_file
 from ...store.runs.classes import import_classes
 from ...store.sandbox.sandbox import Limits
 from ..reductions.reductions import reduction, reductions
@@ -109,6 +109,7 @@ def reduce_selected(
     with writing(store.root):
         plan = Plan(store, chosen, settings.shifts.values(), limits.share(engine.jobs), selection)
         plan.describe()
+        record_definitions(store, views)
         coordinator = _Coordinator(store, plan, engine, advance or (lambda _done, _of: None))
         coordinator.run_units()
         whole = coordinator.keep_whole(limits)

@@ -1,4 +1,4 @@
-"""The pages of a release as they are kept: files, folders of them, or a zip archive."""
+"""Collects the pages of a release from files, folders or a zip archive."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from ...core.errors import LayoutError
 from .text import LONGEST
 
 SUFFIXES = (".html", ".htm", ".xhtml", ".mhtml", ".mht", ".txt")
-"""What is read of a folder or an archive; a file that is named itself may have any suffix."""
+"""Suffixes of pages in folders and archives; a file named by the user can have any suffix."""
 
 UNREADABLE = (
     *(OSError, EOFError, ValueError, NotImplementedError, RuntimeError),
     *(zipfile.BadZipFile, zlib.error, lzma.LZMAError),
 )
-"""What an archive raises that is damaged, encrypted, or has a name that is not its encoding."""
+"""Errors of an archive that is damaged or encrypted, or has an undecodable name."""
 
 
 @dataclass(frozen=True)
 class PageFile:
-    """The bytes of a file, or the error that says why they cannot be read.
+    """The bytes of a file, or the error of its read.
 
-    None: it lies in a folder or an archive, and its suffix is not that of a page.
+    None for a file of a folder or an archive whose suffix is not that of a page.
     """
 
     name: str
@@ -35,7 +35,7 @@ class PageFile:
 
 
 def collect_pages(paths: Iterable[Path]) -> Iterator[PageFile]:
-    """The files that are named, below folders, and in zip archives; `-` is standard input.
+    """Files by path, below folders, and in zip archives; `-` is standard input.
 
     Raises:
         LayoutError: an archive is damaged.
@@ -65,7 +65,7 @@ def _read(path: Path, name: str) -> PageFile:
 
 
 def _members(path: Path) -> Iterator[PageFile]:
-    """The files of an archive, each read up to the length that a page can have."""
+    """The files of an archive, each read up to the greatest length of a page."""
     try:
         with zipfile.ZipFile(path) as archive:
             for member in sorted(archive.namelist()):

@@ -19,7 +19,7 @@ from .rows import bit_row, code_row, insert
 class MergeResult:
     """The layout files of a page's record after the merge, and notes about it.
 
-    With `contradictions`, errors of the page's lines, nothing may be written. `doubts` are fields
+    `contradictions` are errors of the page's lines, which prevent writing. `doubts` are fields
     whose role is a guess; `changed` lists changes to fields of the layout.
     """
 
@@ -77,13 +77,13 @@ class ReleaseContext:
 
 
 class FileMerge:
-    """The merge of one layout file, which adds what it did to `merged`."""
+    """The merge of one layout file; it adds its results to `merged`."""
 
     def __init__(self, merged: MergeResult, name: str, context: ReleaseContext) -> None:
         self.merged, self.name, self.context = merged, name, context
 
     def confirm(self, row: Row, meaning: str) -> None:
-        """Take the page's word for a row that the layout has, and its description if it has one."""
+        """Mark a row of the layout as confirmed, and take over the page's description, if any."""
         row["provenance"] = str(Provenance.PUBLISHED)
         row["meaning"] = meaning or row["meaning"]
         self.merged.confirmed += 1
@@ -110,7 +110,7 @@ class FileMerge:
         self.merged.contradict(row, f"{self.name}: {problem}", expected)
 
     def match_bits(self, rows: list[Row], field: Row, item: Item) -> None:
-        """Named bits of a field, which is one of `rows`: the same, new ones, or others."""
+        """Match the named bits of a field, one of `rows`: confirmed, new, or contradicting."""
         bits = [r for r in rows if r["type"] == Type.BIT and r["of"] == field["name"]]
         start = int(field["offset"])
         for bit in item.bits:
@@ -136,7 +136,7 @@ class FileMerge:
         self._miss_bits(item, [r for r in bits if not r["_seen"]])
 
     def match_codes(self, rows: list[Row], field: Row, item: Item) -> None:
-        """Named values of a field, which is one of `rows`: the same, new ones, or others."""
+        """Match the named values of a field, one of `rows`: confirmed, new, or contradicting."""
         named = {r["code"]: r for r in rows if r["type"] == Type.CODE and r["of"] == field["name"]}
         names = {r["name"]: r for r in rows}
         for code in item.codes:
@@ -155,7 +155,7 @@ class FileMerge:
                 self.contradict(code.row, problem, f"{row['name']}, {row['type']} {row['code']}")
 
     def _miss_bits(self, item: Item, missing: Iterable[Row]) -> None:
-        """Bits that the layout names and the page, which names others, does not."""
+        """Handle named bits of the layout that are missing on a page that names others."""
         for row in missing:
             if self.context.is_older and not row["since"]:
                 self.narrow(row)
@@ -166,5 +166,5 @@ class FileMerge:
 
 
 def marked(row: Row) -> Row:
-    """A copy of a row with all columns and a mark that is set once the page has it."""
+    """A copy of a row with all columns, and a mark for rows that the page has."""
     return dict.fromkeys(COLUMNS, "") | row | {"_seen": ""}

@@ -1,4 +1,4 @@
-"""The rows of a page's structure as they nest: fields, second views of them, arrays, bits."""
+"""Nests the rows of a page's structure: fields, second views of them, arrays, bits."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class CodeItem:
 
 @dataclass(frozen=True)
 class NamedBits:
-    """The named bits and values of one field; `notes` say what is not certain of them."""
+    """The named bits and values of one field; `notes` are about uncertain ones."""
 
     bits: tuple[BitItem, ...]
     codes: tuple[CodeItem, ...]
@@ -42,7 +42,7 @@ class NamedBits:
 
 
 def named_bits(row: PageRow, prefixes: tuple[str, ...]) -> NamedBits:
-    """What stands below a row.
+    """The named bits and values below a row.
 
     Raises:
         LayoutError: a pattern or value has more bits than the field, or cannot be read.
@@ -72,10 +72,10 @@ def stripped(name: str, prefixes: tuple[str, ...]) -> str:
 
 
 def _values(row: PageRow) -> list[bool]:
-    """For each pattern below a field, whether it is a value of the field, and no bits of it.
+    """For each pattern below a field, whether it is a value and not a mask of bits.
 
-    A pattern with a zero in it is a value of the bits that it has, and so are others of the same
-    bits. Patterns that rise are values too: bits are listed from the left.
+    A pattern with a zero is a value of its bits, and so are other patterns of the same bits.
+    Ascending patterns are values, too, since masks are listed from the left.
     """
     patterns = [bit.pattern for bit in row.bits if not bit.is_value]
     masks = {_mask(pattern) for pattern in patterns if "0" in pattern}
@@ -85,7 +85,7 @@ def _values(row: PageRow) -> list[bool]:
 
 
 def _left(row: PageRow, prefixes: tuple[str, ...]) -> bool:
-    """Whether something like a value stands in the description."""
+    """Whether the description contains something like a value."""
     names = "|".join(map(re.escape, prefixes))
     value = rf"[XxBb]'[^']*'|'[0-9A-F]+'[XB]|(?<!\S)[01]{{4}} ?[01]{{4}}(?!\S)|\b\d+ (?:{names})\w"
     return re.search(value, row.meaning) is not None
@@ -192,7 +192,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Items:
-    """What a structure holds, by offset; `notes` say what has no place in a layout."""
+    """The items of a structure, by offset; `notes` are about rows that a layout cannot have."""
 
     name: str
     end: int
@@ -211,10 +211,9 @@ class Items:
 def nest(structure: Structure, dsect: str, *, is_record: bool) -> Items:
     """The fields of a structure.
 
-    Names of length 0, and names for parts that begin before the record's own bytes, say nothing
-    that a layout could keep. Named bits of a field without a name give it one, such as `flags32`.
-    A name for several fields is the field, and they are views of it,
-    unless one of them is an array: then it is left out.
+    Names of length 0, and names of parts that begin before the record's own bytes, are skipped. A
+    field without a name that has named bits gets a name such as `flags32`. A name for several
+    fields becomes the field, and they become views of it; it is skipped if one is an array.
 
     Raises:
         LayoutError: rows overlap without one being a part of the other, or leave bytes out.
@@ -248,7 +247,7 @@ def nest(structure: Structure, dsect: str, *, is_record: bool) -> Items:
 
 @dataclass
 class _Node:
-    """A row with the rows that lie in its bytes."""
+    """A row with the rows inside its bytes."""
 
     row: PageRow
     name: str
@@ -266,7 +265,7 @@ class _Node:
 
 
 def _nested(rows: Sequence[PageRow], prefixes: tuple[str, ...], notes: list[str]) -> list[_Node]:
-    """The rows as a forest; what begins inside another must end inside it."""
+    """The rows as a forest; a row that begins inside another one must end inside it."""
     top: list[_Node] = []
     open_: list[_Node] = []
     for row in sorted(rows, key=lambda r: (r.offset, -r.size)):
@@ -291,7 +290,7 @@ def _nested(rows: Sequence[PageRow], prefixes: tuple[str, ...], notes: list[str]
 
 
 def _flat(nodes: Iterable[_Node], start: int, notes: list[str]) -> Iterator[Item]:
-    """The fields of a forest, views behind their fields; `start` is the forest's first byte."""
+    """The fields of a forest, each followed by its views; `start` is the forest's first byte."""
     for node in nodes:
         if node.inside and not node.row.count > 1 and (not node.name or node.has_array):
             if node.name:
@@ -331,7 +330,7 @@ def _views(node: _Node) -> Iterator[Item]:
 
 
 def _numbered(item: Item, start: int) -> Iterator[Item]:
-    """A part from the element's start; an array inside an element as fields with numbers."""
+    """A part with its offset in the element; an inner array becomes numbered fields."""
     at = item.offset - start
     if not item.is_array:
         yield replace(item, offset=at)
@@ -348,7 +347,7 @@ def _item(node: _Node) -> Item:
 
 
 def _check_cover(fields: Sequence[Item], start: int, end: int, structure: Structure) -> None:
-    """Every byte is in one field: a page that was cut or damaged leaves some out."""
+    """Check that every byte is in one field, which fails for cut or damaged pages."""
     reached, last = start, structure.head
     for item in fields:
         if item.offset > reached:

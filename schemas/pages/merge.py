@@ -1,7 +1,7 @@
-"""A page against the layout known before: what it confirms, adds, and contradicts.
+"""Merges a page into the previous layout: it confirms, adds to, or contradicts it.
 
-A page never changes anything silently. Bytes that the layout knows keep their name, length and
-type, or the page contradicts it; bytes that were reserved, or behind the end, may get a name.
+A page never changes anything silently. Known bytes of the layout keep their name, length and type,
+or the page contradicts it; reserved bytes, and bytes after the end, can get a name.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ def merge(page: Page, sources: Sources, *, replace: bool = False) -> MergeResult
     """The layout of a page's record after the page.
 
     Args:
-        sources: the layouts before: the site's over the shipped ones.
-        replace: take the page's word for everything: the layout known before is not consulted
-            but for roles, units and keys, and contradictions are none.
+        sources: the previous layouts: the site's over the shipped ones.
+        replace: follow the page in everything: only roles, units and keys come from the previous
+            layout, and there are no contradictions.
 
     Raises:
-        LayoutError: the page contradicts itself.
+        LayoutError: the page is inconsistent.
     """
     merged = MergeResult(page, notes=list(page.notes))
     if page.is_withdrawn:
@@ -48,7 +48,7 @@ def merge(page: Page, sources: Sources, *, replace: bool = False) -> MergeResult
         _keep_located(table, sources.fields)
     for part in items[1:]:
         _merge_part(merged, part, before, table)
-    _say_keys(merged)
+    _set_keys(merged)
     merged.notes += [note for part in items for note in part.notes]
     merged.doubts = [
         f"{name}.{row['name']}"
@@ -77,7 +77,7 @@ def _context(merged: MergeResult, sources: Sources, items: Items) -> ReleaseCont
 
 
 def _merge_withdrawn(merged: MergeResult, sources: Sources) -> None:
-    """The page of a record that its release no longer writes: its rows end with the one before."""
+    """Merge the page of a withdrawn record: its rows end with the previous release."""
     page = merged.page
     row = next((r for r in sources.records if r["dsect"] == page.dsect), None) or _record(page)
     now = release_key(page.release)
@@ -93,7 +93,7 @@ def _merge_withdrawn(merged: MergeResult, sources: Sources) -> None:
 
 
 def _record(page: Page) -> Row:
-    """The row of records.csv that a page alone gives."""
+    """The row of records.csv for a page."""
     numbers = {"domain": str(page.domain), "record": str(page.record)}
     texts = {"dsect": page.dsect, "kind": str(page.kinds[0]), "title": page.title}
     return dict.fromkeys(RECORD_COLUMNS, "") | numbers | texts | {"provenance": "published"}
@@ -127,7 +127,7 @@ def _merge_record(merged: MergeResult, sources: Sources) -> None:
 
 
 def _keep_located(table: TableMerge, tables: Mapping[str, Sequence[Row]]) -> None:
-    """Groups that the record locates, which no page says, stay where their operands do."""
+    """Keep located groups, which no page shows, while their operands exist."""
     names = {row["name"] for row in table.rows}
     for group in tables.get(table.name, ()):
         operands = {
@@ -142,7 +142,7 @@ def _keep_located(table: TableMerge, tables: Mapping[str, Sequence[Row]]) -> Non
 def _merge_part(
     merged: MergeResult, part: Items, before: Mapping[str, Sequence[Row]], record: TableMerge
 ) -> None:
-    """A structure beside the record: the entries of a group that the record locates."""
+    """Merge a structure beside the record: the entries of a located group."""
     groups = [
         (table, row)
         for table, rows in merged.files.items()
@@ -169,8 +169,8 @@ def _merge_part(
     TableMerge(merged, file, before, record.habits, record.context).merge(part)
 
 
-def _say_keys(merged: MergeResult) -> None:
-    """What records.csv says of the fields: keys, and the weakest provenance."""
+def _set_keys(merged: MergeResult) -> None:
+    """Set keys and the weakest provenance in records.csv."""
     rows = merged.files[merged.page.dsect]
     keys = sorted((r for r in rows if r["role"] == "key"), key=lambda r: int(r["offset"]))
     merged.record["keys"] = " ".join(row["name"] for row in keys)

@@ -26,7 +26,7 @@ UNCHECKED = "the page has no cross reference: nothing tells whether a name or a 
 
 @dataclass(frozen=True)
 class Entry:
-    """What the cross reference says of a name."""
+    """An entry of the cross reference."""
 
     name: str
     offset: int
@@ -34,7 +34,7 @@ class Entry:
     line: Line
 
     def __str__(self) -> str:
-        """As messages quote it."""
+        """Text for messages."""
         return f"{self.name} at offset X'{self.offset:X}', length {self.length}"
 
 
@@ -44,7 +44,7 @@ def check_reference(source: PageText, rows: Sequence[PageRow]) -> tuple[str, ...
     Bits and codes are compared if the cross reference has any of them.
 
     Raises:
-        LayoutError: a name is only in one of the two, or has another place; with both.
+        LayoutError: a name is only in one of the two, or has different places.
     """
     entries = list(_entries(source))
     if not entries:
@@ -84,7 +84,7 @@ def _entries(source: PageText) -> Iterable[Entry]:
 
 
 def _check_place(entry: Entry, rows: Sequence[PageRow]) -> None:
-    """One of the rows of that name is there; of an array only the offset is compared."""
+    """Check that a row of that name has the place of the entry; only the offset for an array."""
     for row in rows:
         if row.offset == entry.offset and (row.length == entry.length or row.dimensioned):
             return
@@ -114,8 +114,7 @@ WITHDRAWN = (
     r"(?:written|generated|produced|created|collected|reported|available|supported|used|valid)\b"
     r"(?! (?:when|if|unless|while|until|by|on|to|for(?! z/VM)))"
 )
-"""What the page of a record says that is withdrawn: a sentence about the record, whatever else may
-be said of a field in it."""
+"""The sentence that a record is withdrawn; sentences about its fields do not match."""
 
 PROLOG = re.compile(r"\bMR([A-Z][A-Z0-9]*)\s+Prolog\b")
 SECTION = re.compile(
@@ -136,7 +135,7 @@ KINDS = (
     ("event", (Kind.EVENT,)),
     ("configuration", (Kind.CONFIG,)),
 )
-"""DESCRIPTIVE NAME - Monitor ... Record; the first that fits counts."""
+"""DESCRIPTIVE NAME - Monitor ... Record; the first match counts."""
 
 
 @dataclass(frozen=True)
@@ -149,11 +148,11 @@ class Structure:
 
 @dataclass(frozen=True)
 class Page:
-    """What a page says.
+    """A parsed page.
 
-    `kinds` are those that the record may have, the likeliest first; `release` is like "5.2.0".
-    `structures` are the record itself, then the parts that its fields locate; none of a record that
-    is no longer written. `notes` say what the page contradicts itself in.
+    `kinds` are the possible kinds of the record, likeliest first; `release` is like "5.2.0".
+    `structures` are the record itself, then the parts that its fields locate; empty for a withdrawn
+    record. `notes` are about inconsistencies of the page.
     """
 
     dsect: str
@@ -172,7 +171,7 @@ class Page:
 
 
 def split_pages(source: PageText) -> Iterator[PageText]:
-    """The pages of a file: each begins behind the end of the one before, or with its prolog."""
+    """Split a file into pages; each begins after the end of the previous one or with its prolog."""
     prologs = [m.start() for m in re.finditer(r"\b(?i:DSECT\s+NAME)\s*-", source.text)]
     starts = [0]
     for before, prolog in pairwise(prologs):
@@ -184,13 +183,13 @@ def split_pages(source: PageText) -> Iterator[PageText]:
 
 
 def parse_page(source: PageText, release: str = "") -> Page:
-    """The page in a text, as `split_pages` finds it.
+    """Parse a page from `split_pages`.
 
     Args:
-        release: such as "5.2.0", for a page that does not say it.
+        release: such as "5.2.0", for a page that does not have it.
 
     Raises:
-        LayoutError: it is no record page, or breaks off, or contradicts itself; with the line.
+        LayoutError: it is no record page, incomplete or inconsistent; the error has the line.
     """
     if number := re.search(r"(?<!\d)\d{100}", source.text):
         expected = "numbers of a record: offsets, lengths, dimensions"
@@ -216,19 +215,19 @@ def parse_page(source: PageText, release: str = "") -> Page:
 
 
 def _doubts(source: PageText, page: Page) -> Iterator[str]:
-    """What a page with a contents table says besides."""
+    """Notes about inconsistencies of a page with a contents table."""
     table = CONTENTS.search(source.text)
     if table is None:
         return
     yield from check_reference(source, [r for s in page.structures for r in (s.head, *s.rows)])
     if any("Constants" in heading[0] for heading in SECTION.finditer(source.text)):
         yield "the page has a table of constants, which is not read"
-    if _says_withdrawn(source.text[: table.start()], page.dsect):
+    if _reports_withdrawal(source.text[: table.start()], page.dsect):
         yield "the page says that the record is no longer written, and has its table"
 
 
 def _dsect(source: PageText) -> tuple[str, tuple[str, ...]]:
-    """The record's name, by the page's heading; and what the line DSECT NAME says otherwise."""
+    """The record's name from the heading, and a note if the line DSECT NAME differs."""
     line = _prolog_entry(source, r"(?i:DSECT\s+NAME)\s*-\s*([A-Z][A-Z0-9]*)", "DSECT NAME - ...")
     heading = SECTION.search(source.text) or PROLOG.search(source.text)
     if heading is None or heading[1] == line:
@@ -237,7 +236,7 @@ def _dsect(source: PageText) -> tuple[str, tuple[str, ...]]:
 
 
 def _check_sections(source: PageText, dsect: str) -> None:
-    """Every part is of one record: a page may have been copied behind half of another."""
+    """Check that all parts are of one record; a copied page can follow half of another one."""
     headings = [*PROLOG.finditer(source.text), *SECTION.finditer(source.text)]
     for heading in headings:
         if heading[1] != dsect:
@@ -264,7 +263,7 @@ def _prolog_entry(source: PageText, pattern: str, expected: str) -> str:
 
 
 def _kinds(source: PageText) -> tuple[Kind, ...]:
-    # Few words: else a text of Monitor and no Record would take the square of its length.
+    # A limited number of words, so that the search is not quadratic in the length of the text.
     pattern = r"(?i:Monitor\s+((?:[A-Z]+\s+){1,8}?)Record\b(?!\s+Header))"
     text = " ".join(_prolog_entry(source, pattern, "Monitor ... Record").split())
     words = text.lower()
@@ -290,7 +289,7 @@ def _title(text: str) -> str:
 
 
 def _release(source: PageText, release: str) -> str:
-    """The release that the page says; `release` if it says none."""
+    """The release on the page, else `release`."""
     match = END.search(source.text)
     if match is None and release:
         return release
@@ -305,18 +304,18 @@ def _release(source: PageText, release: str) -> str:
     return ".".join(str(int(number)) for number in match.groups(default="0"))
 
 
-def _says_withdrawn(text: str, dsect: str) -> bool:
-    """Whether a text says of the record that it is no longer written."""
+def _reports_withdrawal(text: str, dsect: str) -> bool:
+    """Whether a text has the sentence that the record is withdrawn."""
     sentence = WITHDRAWN.replace("%s", dsect)
     return bool(re.search(sentence, " ".join(text.split()), re.IGNORECASE))
 
 
 def _contents(source: PageText, dsect: str) -> tuple[Structure, ...]:
-    """The structures of the contents table; none of a record that is no longer written."""
+    """The structures of the contents table; empty for a withdrawn record."""
     text = source.text
     start = CONTENTS.search(text)
     had_table = re.search(r"Control\s+Block\s+Contents|Cross\s+Reference", text)
-    if not had_table and _says_withdrawn(text, dsect):
+    if not had_table and _reports_withdrawal(text, dsect):
         return ()
     if start is None:
         raise LayoutError(
@@ -338,9 +337,9 @@ def _contents(source: PageText, dsect: str) -> tuple[Structure, ...]:
 
 
 def _completed(row: PageRow, behind: Sequence[PageRow], end: int) -> PageRow:
-    """A row whose dimension was cut off, with the one that ends where a row behind it begins.
+    """Complete a dimension that was cut off, so that the row ends where a later row begins.
 
-    Its first digits are printed. Behind them digits of the description can stand.
+    Its first digits are printed; digits of the description can follow them.
     """
     low, _, printed = row.cut.partition(":")
     for begin in sorted({r.offset for r in behind if r.offset > row.offset} | {end}):
@@ -358,7 +357,7 @@ def _completed(row: PageRow, behind: Sequence[PageRow], end: int) -> PageRow:
 
 
 def _structures(rows: list[PageRow]) -> Iterator[Structure]:
-    """The rows by the structure that they stand in; a Structure row begins one."""
+    """Group rows by structure; a Structure row begins one."""
     heads = [n for n, row in enumerate(rows) if row.word == "Structure"]
     if not heads or heads[0]:
         raise rows[0].line.error(
@@ -382,7 +381,7 @@ def _structures(rows: list[PageRow]) -> Iterator[Structure]:
 
 
 def _check_records(structures: Sequence[Structure], dsect: str) -> None:
-    """The first structure is the record of the page, and no other is a record too."""
+    """Check that the first structure is the record of the page, and that no other is a record."""
     head = structures[0].head
     if head.name not in (dsect, f"MR{dsect}"):
         raise head.line.error(

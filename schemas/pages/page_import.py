@@ -1,4 +1,4 @@
-"""An import of pages, one or a whole release: what came of each, and what is to be written."""
+"""An import of pages, one or a whole release: the result of each, and the files to write."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from .page import parse_page, split_pages
 from .text import PageText, read_page
 
 PAGE = re.compile(r"\b(?i:DSECT\s+NAME)\b|\bMR[A-Z0-9]+\s+Control\s+Block\s+Contents\b")
-"""What tells the page of a record, however it was damaged, from another file."""
+"""Text by which the page of a record, even a damaged one, is recognized."""
 
 
 class Outcome(StrEnum):
-    """What a page did to the layout of its record."""
+    """Effect of a page on the layout of its record."""
 
     NEW = "new"
     CONFIRMED = "confirmed"
@@ -35,13 +35,13 @@ class Outcome(StrEnum):
 
     @property
     def is_refused(self) -> bool:
-        """Whether nothing is written for the page though it is one."""
+        """Whether it is a page for which nothing is written."""
         return self in (Outcome.CONTRADICTED, Outcome.NOT_UNDERSTOOD)
 
 
 @dataclass(frozen=True)
 class Imported:
-    """What came of a page. `problem` says why it was not understood."""
+    """The result of a page. `problem` is the error of a page that was not understood."""
 
     name: str
     outcome: Outcome
@@ -61,8 +61,8 @@ class PageImport:
         """Begin an import.
 
         Args:
-            release: of the pages, where they do not say it.
-            replace: take the pages' word where they contradict the layout known before.
+            release: of pages without a release.
+            replace: follow the pages where they contradict the previous layout.
         """
         self._folder, self._release, self._replace = folder, release, replace
         self._site = read(folder)
@@ -73,7 +73,7 @@ class PageImport:
         """Read the pages of a file and merge them.
 
         Args:
-            named: the user named this file; of others, those that are no pages are passed over.
+            named: the user named this file; other files that are no pages are skipped.
         """
         if file.data is None:
             yield Imported(file.name, Outcome.PASSED_OVER)
@@ -112,7 +112,7 @@ class PageImport:
         return Imported(name, outcome, merged)
 
     def changes(self) -> list[Change]:
-        """The files to write: those of fields, then the two lists of records and lengths."""
+        """The files to write: layouts, then records.csv and lengths.csv."""
         return sorted(self._changes.values(), key=lambda c: c.path.parent == self._folder)
 
     def _outcome(self, merged: MergeResult) -> Outcome:
@@ -124,10 +124,10 @@ class PageImport:
 
 
 def check(merged: MergeResult, sources: Sources) -> None:
-    """Build the record of a page, as the loader will.
+    """Check that the loader can build the record of a page.
 
     Raises:
-        LayoutError: it cannot be loaded.
+        LayoutError: it cannot.
     """
     build(replace(after(merged, sources), records=[merged.record]))
 
@@ -149,15 +149,15 @@ def after(merged: MergeResult, sources: Sources) -> Sources:
 def changes(merged: MergeResult, site: Sources, shipped: Sources, folder: Path) -> Iterator[Change]:
     """The files to write for a page, those of entries before that of the record.
 
-    None if the page changes nothing; else all files of the record, so that the folder is complete
-    whatever later versions ship.
+    Empty if the page changes nothing; else all files of the record, so that the folder does not
+    depend on the layouts of later versions.
 
     Args:
         site: the layouts of the folder.
         shipped: the layouts before the import, the site's over the shipped ones.
     """
     page, home = merged.page, _home(folder, merged.page.domain)
-    # A site's own record is written as a whole, though an import of it was killed half done.
+    # A site's own record is written as a whole, in case an earlier import of it was killed.
     is_new = any(
         name in site.fields or rows != shipped.fields.get(name)
         for name, rows in merged.files.items()
@@ -185,7 +185,7 @@ def _change(path: Path, old: list[Row], new: list[Row], columns: Sequence[str]) 
 
 
 def _with(old: Sequence[Row], new: Sequence[Row]) -> list[Row]:
-    """Rows of records.csv or lengths.csv, those of the same record and release replaced."""
+    """Rows of records.csv or lengths.csv, with new rows in place of the same record and release."""
     rows = {(row["dsect"], row.get("release", "")): row for row in (*old, *new)}
     return [rows[k] for k in sorted(rows)]
 

@@ -1,9 +1,9 @@
-"""The rows of the contents table of IBM's page of a record, and the bits that stand below them.
+"""Parses the rows of the contents table of IBM's page of a record, and the bits below them.
 
-A page is met as HTML, as text in aligned columns, and as text with all white space collapsed, in
-which a whole table may stand on one line and descriptions run on over line breaks. So rows are
-found by their form, not by columns: decimal offset, the same in hexadecimal, a word for the type,
-a length, a name. What stands between two rows is the description of the first.
+A page can be HTML, text in aligned columns, or text with all white space collapsed, in which a
+whole table can be on one line and descriptions continue over line breaks. So rows are recognized by
+pattern, not by columns: decimal offset, hexadecimal offset, type, length, name. The text between
+two rows is the description of the first one.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from .text import Line, PageText
 
 WORDS = ("Structure", "Character", "Unsigned", "Signed", "Bitstring", "Address", "Fixed")
 _SAME_WORDS = {"Bit string": "Bitstring", "Fixed": "Signed"}
-"""Words of some pages, most of them old, for types that others name so."""
+"""Type names of some, mostly old, pages -> those of other pages."""
 NAME = r"(?:[A-Z@#$][A-Z0-9@#$]*_[A-Za-z0-9@#$_]+|[A-Z@#$][A-Z0-9@#$_]*|\*)"
-"""Names of some pages have small letters behind the record's."""
+"""Names of some pages have lower-case letters after the record's name."""
 EXTENT = r"\d+(?:\s*:\s*(?:\d+|\*))?"
 HEX = r"(?:\(\s*|X')?(?P<hex>[0-9A-Fa-f]+)(?:\s*\)|')?"
 ROW = re.compile(
@@ -30,9 +30,9 @@ ROW = re.compile(
     rf"(?:(?:\s?|\s+(?=\(\d+:))\(\s*(?P<dim>\*|{EXTENT}(?:\s*,\s*{EXTENT})*)\s*\)"
     r"|\s?\((?P<cut>\d+:\d*)(?![\d:)]))?"
 )
-"""A dimension stands behind the name, with or without a blank; one with bounds also on the next
-line. On narrow pages it can be cut off: its bracket and last digits are missing, and the
-description begins in their place."""
+"""A dimension follows the name, with or without a blank; one with bounds can be on the next line.
+On narrow pages it can be cut off: its bracket and last digits are missing, and the description
+follows directly."""
 HEADING = re.compile(
     r"\b(?:MR[A-Z0-9]+\s+Control\s+Block\s+Contents\s+)?(?:Offsets\s+)?"
     r"Dec\s+Hex\s+Type\s+Len(?:gth)?\s+Name(?:\s+\(Dim\))?(?:\s+Description)?"
@@ -43,7 +43,7 @@ BIT = re.compile(
     rf"|(?=[01]*\.)[.01]{{8}}(?:\s*[.01]{{8}}){{0,31}}|[01]{{8}}(?=\s+\w+_))"
     rf"\s+(?P<name>{NAME})(?!\S)"
 )
-"""Bits of 32 bytes at most: else a text of nothing else would take the square of its length."""
+"""At most bits of 32 bytes, so that the search is not quadratic in the length of the text."""
 VALUE = re.compile(
     r"(?<!\S)(?:(?P<equ>[A-Z@#$]\w*)\s+EQU\s+)?"
     r"(?:(?P<base>[XxBbCc])'(?P<digits>[^'\s]{1,32})'|'(?P<digits_>[0-9A-F]{1,32})'(?P<base_>[XB]))"
@@ -55,13 +55,13 @@ UNREAD = re.compile(
     rf"|^[^\S\n]*+(?P<dec_>\d+)\s+(?P<hex_>[0-9A-F]+)\s+(?P<word_>[A-Z]\w+)\s+\d+\+?\s+{NAME}(?!\S)",
     re.MULTILINE,
 )
-"""What begins as a row does. Of a type that is not known, only at the start of a line, since text
-may look like it."""
+"""The beginning of a row; with an unknown type only at the start of a line, since text can look
+like it."""
 
 BITS_UNREAD = re.compile(
     r"^[^\S\n]*+'?(?P<mask>(?=[01x ]*\.)[.01x]{4}\s*[.01x]{4})(?=[\s'.01x]|$)", re.MULTILINE
 )
-"""What begins as a row of bits does."""
+"""The beginning of a row of bits."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class PageRow:
     """Whether the length ends in +: something of variable length follows."""
     bits: tuple[BitRow, ...] = ()
     cut: str = ""
-    """What is left of a dimension that a narrow page cut off, and digits of what follows it."""
+    """Remaining digits of a dimension that a narrow page cut off, with digits that follow it."""
 
     @property
     def size(self) -> int:
@@ -113,7 +113,7 @@ SPLIT = re.compile(
 
 
 def close_offsets(source: PageText) -> PageText:
-    """The text with hexadecimal offsets in one piece that a narrow column had broken."""
+    """Join hexadecimal offsets that a narrow column had broken."""
 
     def closed(match: re.Match[str]) -> str:
         digits = match["first"] + match["last"]
@@ -137,7 +137,7 @@ def read_rows(source: PageText, start: int, end: int) -> Iterator[PageRow]:
 def _check_rows_read(
     source: PageText, start: int, end: int, matches: Sequence[re.Match[str]]
 ) -> None:
-    """What begins as a row does is one: else its text would be another row's description."""
+    """Check that text that begins like a row was parsed as one, not as a description."""
     taken = {match.start("dec") for match in matches}
     for match in UNREAD.finditer(source.text, start, end):
         kind = "" if match["dec"] else "_"
@@ -220,7 +220,7 @@ def _value_bits(match: re.Match[str], line: Line) -> str:
 
 
 def _sentence(text: str) -> str:
-    """A description on one line, without headings that are repeated behind it."""
+    """A description on one line, without headings that are repeated after it."""
     return " ".join(HEADING.sub(" ", text).split())
 
 

@@ -1,4 +1,4 @@
-"""Fields of a page as rows of a layout file: types, and roles where they follow from something."""
+"""Fields of a page as rows of a layout file, with types, and roles that can be derived."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ does the least harm."""
 
 
 MOST = 0.75
-"""The share of layouts that must agree on a field for another record to follow them."""
+"""Share of layouts with the same properties of a field that another record then takes over."""
 
 
 TIME_SETS = re.compile("_(mt1|pro)$")
@@ -38,7 +38,7 @@ TIME_SETS = re.compile("_(mt1|pro)$")
 
 
 class Habits:
-    """What fields of the same name and length are in the layouts known so far."""
+    """Properties of fields by name and length in the known layouts."""
 
     def __init__(self, files: Mapping[str, Sequence[Row]]) -> None:
         self._files = files
@@ -48,9 +48,9 @@ class Habits:
                 self._rows[row["name"], row["length"]].append(row)
 
     def of(self, table: str, item: Item, *, keys: bool) -> tuple[str, str, str] | None:
-        """(type, role, unit) of the field in this table, if it had one, or in most layouts.
+        """(type, role, unit) of the field in this table, else in most layouts.
 
-        None if they differ much. `keys`: whether a key may follow from other records'.
+        None if they differ. `keys`: whether keys of other records count.
         """
         fitting = FITTING.get(item.row.word, frozenset()) - {Type.RESERVED}
         for row in self._files.get(table, ()):
@@ -74,7 +74,7 @@ class Habits:
 def rows_of(table: str, item: Item, habits: Habits, *, keys: bool = False) -> dict[str, list[Row]]:
     """The rows for a field, by file: the table's own, and that of entries which it needs.
 
-    A field whose role is no more than a guess has a mark `_doubt`.
+    A field whose role is a guess has a mark `_doubt`.
 
     Args:
         keys: whether the table is new, so that a key may follow from other records'.
@@ -140,7 +140,7 @@ def _row(offset: int, length: int, kind: str, name: str, *, meaning: str) -> Row
 
 
 def insert(rows: list[Row], new: Row) -> None:
-    """Put a row where it belongs: by offset, bits and views directly behind their field."""
+    """Insert a row by offset; bits and views directly follow their field."""
     field = next(
         (at for at, row in enumerate(rows) if new["of"] and row["name"] == new["of"]), None
     )
@@ -166,9 +166,9 @@ BOUNDS = ("since", "until")
 
 @dataclass(eq=False)
 class Slot:
-    """Bytes of a record that a row names. `group` is the row of the array they are in.
+    """Bytes of a record that a row names. `group` is the row of their array.
 
-    `row` is that of the entry's file, or of the label; the same row has a slot an element.
+    `row` is that of the entry's file, or of the label; it has a slot for each element.
     """
 
     offset: int
@@ -189,15 +189,15 @@ class Slot:
         return self.group or self.row
 
     def is_in(self, release: str) -> bool:
-        """Whether a release has these bytes under this name, as far as the layout knows."""
+        """Whether a release has these bytes under this name in the layout."""
         rows = (self.row, self.whole)
         return all(is_within(release, row["since"], row["until"]) for row in rows)
 
     def fits(self, leaf: Leaf) -> bool:
-        """Whether both mean the same.
+        """Whether both are the same field.
 
-        Fields of arrays may differ in the numbers in their names and in a prefix; bits under a
-        field that the page does not name confirm a name of ours.
+        Fields of arrays can differ by numbers in their names and by a prefix; bits below an unnamed
+        field of the page confirm the name in the layout.
         """
         if self.name == leaf.part.name or not leaf.part.row.name:
             return True
@@ -222,13 +222,13 @@ def bare(name: str) -> str:
 
 
 def alike(name: str, other: str) -> bool:
-    """Whether names of an array or its fields are the same but for numbers and a prefix."""
+    """Whether names of an array or its fields differ only by numbers and a prefix."""
     first, second = sorted((bare(name), bare(other)), key=len)
     return bool(first) and second.endswith(first)
 
 
 def slots(table: str, rows: Sequence[Row], files: Mapping[str, Sequence[Row]]) -> Iterator[Slot]:
-    """The named bytes of a table. Groups that a record locates itself have no fixed place."""
+    """The named bytes of a table, without located groups, which have no fixed place."""
     groups = {row["name"]: row for row in rows if row["type"] == Type.GROUP}
     labelled = {row["of"] for row in rows}
     for row in rows:
@@ -247,7 +247,7 @@ def entry_file(table: str, group: Row) -> str:
 
 
 def extent(row: Row) -> tuple[int, int] | None:
-    """First byte of a row and the one behind its last; None without a fixed place or length."""
+    """First byte of a row and the one after its last; None without a fixed place or length."""
     if not row["offset"].isdigit():
         return None
     if row["type"] != Type.GROUP and row["length"] != REST:

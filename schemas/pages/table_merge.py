@@ -1,4 +1,4 @@
-"""One layout file while a structure of a page is merged into it."""
+"""Merges a structure of a page into one layout file."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .rows import (
 
 
 class TableMerge(FileMerge):
-    """The rows of one file; `merge` fills the files of `merged` and what it says."""
+    """The rows of one file; `merge` adds files and notes to `merged`."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class TableMerge(FileMerge):
         self.end = max((e[1] for row in self.rows if (e := extent(row))), default=0)
 
     def merge(self, items: Items) -> None:
-        """Confirm, add and contradict, field by field; then what the page does not have."""
+        """Merge the fields of the page, then handle rows that the page does not have."""
         self.slots = list(slots(self.name, self.rows, self.files))
         self._wholes: set[str] = set()
         for item in items.fields:
@@ -74,7 +74,7 @@ class TableMerge(FileMerge):
         self.merged.files |= {self.name: self.rows, **self.files}
 
     def _merge_rest(self, item: Item) -> None:
-        """Bytes up to the end of the record: one such field, and then no groups."""
+        """Merge bytes up to the end of the record: one such field at most, and no groups then."""
         existing = next(
             (r for r in self.rows if r["length"] == REST and r["type"] != Type.GROUP), None
         )
@@ -85,7 +85,7 @@ class TableMerge(FileMerge):
         elif existing["name"] == item.name:
             self.confirm(existing, item.row.meaning)
 
-    # What the page and the layout both have.
+    # Rows of both the page and the layout.
 
     def _match(self, item: Item) -> None:
         for leaf in leaves(item):
@@ -101,7 +101,7 @@ class TableMerge(FileMerge):
                 self._confirm(slot, Leaf(slot.offset, item, item))
 
     def _match_whole(self, item: Item) -> None:
-        """A group of the layout that the page has as one field: its place is confirmed."""
+        """Confirm the place of a group that the page has as one field."""
         for group in (r for r in self.rows if r["type"] == Type.GROUP):
             if extent(group) == (item.offset, item.end) and alike(group["name"], item.name):
                 self.confirm(group, item.row.meaning)
@@ -133,10 +133,10 @@ class TableMerge(FileMerge):
             self.match_bits(rows, row, leaf.part)
         self.match_codes(rows, row, leaf.part)
 
-    # What the page alone has.
+    # Rows of the page alone.
 
     def _accept(self, item: Item) -> bool:
-        """Take a field that is new; False if it contradicts the layout."""
+        """Add a new field; False if it contradicts the layout."""
         active = [s for s in self.slots if s.is_in(self.context.now)]
         over = [s for s in active if s.offset < item.end and item.offset < s.end]
         if not over and not any(s.name == item.name for s in active):
@@ -155,7 +155,7 @@ class TableMerge(FileMerge):
         return False
 
     def _tell_apart(self, item: Item, over: Sequence[Slot], active: Sequence[Slot]) -> None:
-        """What exactly is wrong with a field that does not fit."""
+        """Report how a field contradicts the layout."""
         same = next((s for s in active if s.name == item.name), None)
         if same is not None and same.offset == item.offset:
             problem, expected = f"has length {item.end - item.offset}", f"length {same.length}"
@@ -170,7 +170,7 @@ class TableMerge(FileMerge):
         self.contradict(item.row, f"{item.name} {problem}", expected)
 
     def _add(self, item: Item) -> None:
-        """A field where nothing or reserved bytes were."""
+        """Add a field in reserved bytes or after the end."""
         span = {"since": self.context.since(item.end), "until": ""}
         if item.end <= self.end and not item.of:
             now = self.context.now
@@ -181,7 +181,7 @@ class TableMerge(FileMerge):
         self._insert(item, span)
 
     def _add_view(self, item: Item, around: Slot) -> None:
-        """A second view of bytes that the page names as the layout does."""
+        """Add a second view of bytes that both name alike."""
         if around.group is not None:
             self.merged.notes.append(f"{item.row.name} is a second view of an array's entry")
             return
@@ -189,7 +189,7 @@ class TableMerge(FileMerge):
         self._insert(replace(item, of=whole), {at: around.row[at] for at in BOUNDS})
 
     def _insert(self, item: Item, span: Row) -> None:
-        """Rows of an item that the layout lacks; a new table may have keys as other tables have."""
+        """Insert the rows of a new item; a new table can take over keys of other tables."""
         for file, rows in rows_of(self.name, item, self.habits, keys=self.is_new).items():
             if file != self.name:
                 self.files[file] = []
@@ -199,7 +199,7 @@ class TableMerge(FileMerge):
             self.merged.added.append(f"{self.name}.{item.name}")
 
     def _cut(self, start: int, end: int, span: dict[str, str]) -> None:
-        """Take bytes out of the reserved rows, which have them in the releases of `span` only."""
+        """Remove bytes from reserved rows, which keep them only in the releases of `span`."""
         for row in self._reserved(start, end):
             if not is_within(self.context.now, row["since"], row["until"]):
                 continue
@@ -215,39 +215,39 @@ class TableMerge(FileMerge):
             ]
 
     def _free(self, row: Row) -> None:
-        """End reserved bytes before a field that stands in them, since an earlier release now."""
+        """End reserved bytes before a field inside them that now begins with an earlier release."""
         for reserved in self._reserved(*(extent(row) or (0, 0))):
             if reserved["until"] and not ends_before(reserved["until"], row["since"]):
                 reserved["until"] = self.context.before(row["since"])
 
     def _reserved(self, start: int, end: int) -> list[Row]:
-        """The rows of reserved bytes that share some with `start` to `end`."""
+        """The rows of reserved bytes that overlap `start` to `end`."""
         reserved = [(r, *(extent(r) or (0, 0))) for r in self.rows if r["type"] == Type.RESERVED]
         return [row for row, first, last in reserved if first < end and start < last]
 
     def _append_reserved(self, items: Items) -> None:
-        """Reserved bytes behind the end known before."""
+        """Append reserved bytes after the previous end."""
         for item in items.own:
             if item.is_reserved and item.end > self.end:
                 start = max(item.offset, self.end)
                 free = replace(item, offset=start, length=item.end - start, count=1)
                 self._insert(free, {"since": self.context.since(item.end)})
 
-    # What the layout alone has.
+    # Rows of the layout alone.
 
     def _miss(self, slot: Slot, items: Items, refused: Sequence[Item]) -> None:
-        """A field that the page should have and does not."""
+        """Handle a field of the layout that the page lacks."""
         if any(i.offset < slot.end and slot.offset < i.end for i in refused):
             return
         if any(s.is_matched and s.name == slot.row["of"] for s in self.slots):
-            return  # a view of ours of a field that the page has
+            return  # a view that only the layout has, of a field of the page
         over = [i for i in items.own if i.offset < slot.end and slot.offset < i.end]
         is_free = all(i.is_reserved for i in over)
         if is_free and self.context.is_older and not slot.whole["since"]:
             self.narrow(slot.whole)
             return
         if any("callevel" in row[at] for row in (slot.row, slot.whole) for at in BOUNDS):
-            return  # the service of the system that the page is of decides
+            return  # it depends on the service level, which a page does not show
         page_row = over[0].row if over else items.head
         # The description of reserved bytes names the field, with or without its prefix.
         name = re.compile(rf"(?<![A-Z0-9])(?:[A-Z0-9]+_)?{re.escape(slot.name)}\b", re.IGNORECASE)
@@ -263,7 +263,7 @@ class TableMerge(FileMerge):
     # Rows without bytes of their own.
 
     def _confirm_groups(self) -> None:
-        """Groups of which every entry was met, with what no slot stands for."""
+        """Confirm groups of which all entries are confirmed, with their rows without slots."""
         published = {"provenance": str(Provenance.PUBLISHED)}
         for group in (r for r in self.rows if r["type"] == Type.GROUP):
             own = [s for s in self.slots if s.group is group]
@@ -275,7 +275,7 @@ class TableMerge(FileMerge):
                         row.update(published)
 
     def _confirm_reserved(self, items: Items) -> None:
-        """Reserved bytes that the page has as such too."""
+        """Confirm reserved bytes that are reserved on the page, too."""
         free = [(i.offset, i.end) for i in items.own if i.is_reserved]
         for row in self.rows:
             if row["type"] == Type.RESERVED:

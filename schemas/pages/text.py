@@ -1,4 +1,4 @@
-"""The text of a record page, however it was saved, with the lines of the file it came from."""
+"""The text of a record page from HTML, MHTML or plain text, with its line numbers."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from html.parser import HTMLParser
 from ...core.errors import LayoutError
 
 BREAKS = frozenset({"br", "p", "div", "tr", "li", "ul", "h1", "h2", "h3", "h4", "pre", "hr"})
-"""Elements that begin a new line where a browser shows them."""
+"""Elements that begin a new line in a browser."""
 
 HIDDEN = frozenset({"script", "style", "title"})
-"""Elements whose text no browser shows among that of the page; <head> may lack its end."""
+"""Elements whose text a browser does not show; <head> can lack its end tag."""
 BAR = re.compile(r"^\s*[|¦│]|[|¦│]\s*$|(?<!\S)[|¦│](?!\S)")
-"""A change bar: at either margin, or alone between blanks where a margin was."""
+"""A change bar: at a margin, or between blanks where a margin was."""
 
 
 INVISIBLE = re.compile("[\u00ad\u200b-\u200d\u2060\ufeff]")
-"""Where a browser may break a word, and marks without a width."""
+"""Soft hyphens and characters without a width."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class PageText:
     numbers: tuple[int, ...]
 
     def line_at(self, position: int) -> Line:
-        """The line that a position of `text` is on; of a table on one line, what begins there."""
+        """The line at a position of `text`; of a table on one line, its part from there."""
         row = bisect_right(self._starts, position) - 1
         start, end = self._starts[row], self.text.find("\n", position)
         line = self.text[start : end if end >= 0 else None]
@@ -63,7 +63,6 @@ class PageText:
 
     @cached_property
     def _starts(self) -> list[int]:
-        """Where each line begins."""
         return [0, *(match.end() for match in re.finditer("\n", self.text))]
 
 
@@ -73,7 +72,7 @@ LONGEST = 8_000_000
 MARKUP = re.compile(
     r"<(?:html|pre|body|head|!doctype)\b|</(?:a|b|div|p|span|table|tr|td)>", re.IGNORECASE
 )
-"""What tells HTML, or a part of it, from text."""
+"""Pattern of HTML or a part of it."""
 
 BOMS = (
     *((codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32")),
@@ -82,14 +81,14 @@ BOMS = (
 """First bytes of a file -> its encoding."""
 
 ARCHIVED = ("text/html", "text/plain", "application/xhtml+xml")
-"""What is read of an archive."""
+"""MIME types that are read of an archive."""
 
 
 def read_page(data: bytes, place: str) -> PageText:
     """The text of a file: HTML or an archive as a browser saves it, or text copied out of one.
 
-    Change bars and characters that nobody sees are taken out; no-break spaces are spaces. Lines of
-    an archive (MHTML) are counted in what it holds.
+    Change bars and invisible characters are removed; no-break spaces become spaces. Line numbers of
+    an archive (MHTML) are those of its content.
 
     Raises:
         LayoutError: it is too long to be a page.
@@ -118,7 +117,7 @@ def read_page(data: bytes, place: str) -> PageText:
 
 
 def _archived(data: bytes) -> str:
-    """The pages in an archive of the form MHTML, decoded; empty if the bytes are none."""
+    """The decoded pages of an MHTML archive; empty if the bytes are none."""
     head = data[:LONGEST_HEAD].lower()
     if b"mime-version:" not in head or b"content-type:" not in head:
         return ""
@@ -128,14 +127,14 @@ def _archived(data: bytes) -> str:
 
 
 LONGEST_HEAD = 4096
-"""Bytes in which the head of an archive says that it is one."""
+"""Length of the beginning of an archive that must contain its header."""
 
 
 def _decode(data: bytes) -> str:
     for mark, encoding in BOMS:
         if data.startswith(mark):
             return data.decode(encoding, "replace")
-    if (zero := data[:100].find(0)) >= 0:  # UTF-16 without the mark of its byte order
+    if (zero := data[:100].find(0)) >= 0:  # UTF-16 without a byte order mark
         return data.decode("utf-16-le" if zero % 2 else "utf-16-be", "replace")
     for encoding in ("utf-8-sig", "cp1252"):
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import json
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -78,6 +79,13 @@ def definition_version(store: Store, lineage: Lineage) -> str:
     return digest(parts)
 
 
+def definitions_text(store: Store, views: Sequence[View]) -> str:
+    """JSON: reduction -> the version of its definition, of all that readers know."""
+    public = (lineage for lineage in lineages(views) if lineage.public)
+    versions = {lineage.name: definition_version(store, lineage) for lineage in public}
+    return json.dumps(versions, indent=1, sort_keys=True)
+
+
 def whole_version(store: Store, lineage: Lineage, dumps: Sequence[LandedDump]) -> str:
     """The version of a result that depends on all dumps and runs."""
     parts = [definition_version(store, lineage), *map(_landing, dumps)]
@@ -99,11 +107,9 @@ def day_versions(dumps: Sequence[LandedDump]) -> dict[date, str]:
     Args:
         dumps: of the system, by begin.
     """
-    if not is_anchored(dumps):
-        of_all = digest([*map(_landing, dumps)])
-        return dict.fromkeys(days_of(dumps), of_all)
     versions, hashed, hashed_up_to = {}, hashlib.blake2b(digest_size=8), 0
-    begins = [dump.begins for dump in dumps]
+    # Where the first interval does not say its nominal length, each day depends on all dumps.
+    begins = [dump.begins for dump in dumps] if is_anchored(dumps) else [date.min] * len(dumps)
     for day in days_of(dumps):
         begun = dumps[hashed_up_to : bisect_right(begins, day)]
         hashed.update("".join(f"{_landing(dump)}\0" for dump in begun).encode())

@@ -41,6 +41,7 @@ FILES = {
     "result of a month": f"{KEPT}interval/system=ALPHA/2001-12.*.parquet",
     "roll-up of a month": f"{KEPT}hour/system=ALPHA/2001-12.*.parquet",
     "meanings": f"reduced/{REDUCTION}/columns.json",
+    "definitions": "reduced/definitions.json",
     "batch": "batch/state.json",
 }
 """Each kind of file that a store has."""
