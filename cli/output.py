@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -15,7 +16,7 @@ import click
 from ..config.formats import BINARY
 from ..core.atomic import replacing
 from ..core.errors import CpmonError
-from ..core.text import printable
+from ..core.text import for_screen, printable
 from .asked import asked
 from .targets import refuse_input
 
@@ -78,7 +79,8 @@ class Output:
                 remedy="name a file with -o",
             )
         if self.format in FOR_PEOPLE or to_terminal:
-            parts = (printable(part.decode(errors="replace")).encode() for part in parts)
+            shown = for_screen if to_terminal else str
+            parts = (shown(printable(part.decode(errors="replace"))).encode() for part in parts)
         if self.file is not None:
             write_file(self.file, parts)
             return
@@ -86,6 +88,25 @@ class Output:
             asked().has_printed = True
             sys.stdout.buffer.write(part)
             sys.stdout.buffer.flush()
+
+    def write_paged(self, data: bytes, pager: str) -> None:
+        """Print a result page by page where it is longer than the terminal.
+
+        Args:
+            pager: auto, always or never.
+        """
+        lines = shutil.get_terminal_size().lines
+        is_long = pager == "always" or (pager == "auto" and data.count(b"\n") >= lines)
+        if not (self.is_screen and is_long):
+            self.write(data)
+            return
+        asked().has_printed = True
+        click.echo_via_pager(for_screen(printable(data.decode(errors="replace"))), color=True)
+
+    @property
+    def is_screen(self) -> bool:
+        """Whether it is text on a terminal, which may be fitted, coloured and paged."""
+        return self.file is None and self.format in ("table", "text") and sys.stdout.isatty()
 
     def write_table(self, table: pa.Table) -> None:
         """Render a table and write it."""

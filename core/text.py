@@ -11,6 +11,16 @@ _CONTROL = re.compile(
 """Control characters except the line feed, marks that change the direction of text, and single
 surrogates (bytes of a file name that are no UTF-8)."""
 
+COLOURS = {
+    name: code
+    for code, name in enumerate(("red", "green", "yellow", "blue", "magenta", "cyan"), start=31)
+} | {"bright_black": 90}
+"""Colours of a terminal -> their numbers (ECMA-48, SGR)."""
+_MARKS = {name: chr(0xFDD1 + number) for number, name in enumerate(COLOURS)}
+_PLAIN = "\ufdd0"
+_ESCAPES = {ord(mark): f"\x1b[{COLOURS[name]}m" for name, mark in _MARKS.items()}
+_ESCAPES[ord(_PLAIN)] = "\x1b[0m"
+
 _SHORT = {9: "\\t", 13: "\\r"}
 _LENGTHS = {"day": 86400, "hour": 3600, "minute": 60, "second": 1}
 _SMALLEST_MB = 50_000
@@ -25,6 +35,16 @@ def printable(text: str) -> str:
 def one_line(text: str) -> str:
     """A text with all control characters escaped, on one line."""
     return printable(text).replace("\n", "\\n")
+
+
+def painted(text: str, colour: str) -> str:
+    """A text in a colour, for `for_screen`: its marks are no control characters."""
+    return f"{_MARKS[colour]}{text}{_PLAIN}"
+
+
+def for_screen(text: str) -> str:
+    """A printable text for a terminal, with the escape sequences of what is painted."""
+    return text.translate(_ESCAPES)
 
 
 def for_page(text: str) -> str:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import itertools
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
+
+from ..core.text import painted
 
 GAP = "  "
 WIDTH = 100
@@ -22,22 +24,33 @@ def text_lines(
     left: Sequence[bool],
     least: Sequence[int] = (),
     gap: str = GAP,
+    colours: Mapping[int, tuple[pa.Array, str]] | None = None,
 ) -> list[str]:
     """Lines of aligned columns, each as wide as its longest text.
 
     Args:
         left: for each column whether it is left-aligned.
         least: for each column its minimal width.
+        colours: number of a column -> which of its texts have a colour, and that colour.
     """
     arrays = [c if isinstance(c, pa.Array) else pa.array(c, pa.string()) for c in columns]
-    widths = [pc.max(pc.utf8_length(array)).as_py() or 0 for array in arrays]
-    widths = [max(pair) for pair in zip(widths, least or widths, strict=True)]
+    widths = widths_of(arrays, least)
     padded = [
         (pc.utf8_rpad if to_left else pc.utf8_lpad)(array, width)
         for array, to_left, width in zip(arrays, left, widths, strict=True)
     ]
+    for number, (mask, colour) in (colours or {}).items():
+        before, after = painted(" ", colour).split(" ")
+        inside = pc.binary_join_element_wise(before, padded[number], after, "")
+        padded[number] = pc.if_else(mask, inside, padded[number])
     lines: list[str] = pc.utf8_rtrim(pc.binary_join_element_wise(*padded, gap), " ").to_pylist()
     return lines
+
+
+def widths_of(columns: Iterable[pa.Array], least: Sequence[int] = ()) -> list[int]:
+    """How many characters wide columns of texts are; `least` has their minimal widths."""
+    widths = [pc.max(pc.utf8_length(array)).as_py() or 0 for array in columns]
+    return [max(pair) for pair in zip(widths, least or widths, strict=True)]
 
 
 def grid_lines(grids: Sequence[Grid], left: int, gap: str = GAP) -> list[list[str]]:

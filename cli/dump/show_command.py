@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ...config.formats import BINARY
+from ...core.text import for_screen, painted
 from ..options import OFFSET, dump_argument, output_options, pairs, release_option
 from ..output import Output
 from ..spans import day_of_dump, read_span, span_options
@@ -102,7 +103,7 @@ def command(
     is_colored = to_terminal and not os.environ.get("NO_COLOR")
     chunks = _texts(explained, name, hexdump, is_colored=is_colored)
     if follow and to_terminal:
-        click.echo_via_pager(chunks)
+        click.echo_via_pager(for_screen(chunk) for chunk in chunks)
     else:
         out.write(chunk.encode() for chunk in chunks)
 
@@ -159,7 +160,7 @@ def _texts(
     from ...ingest.inspect import explanation
     from ...render.render import render
 
-    paint = (lambda text, color: click.style(text, fg=color)) if is_colored else explanation.plain
+    paint = painted if is_colored else explanation.plain
     for number, (record, lines) in enumerate(explained):
         gap = "\n" if number else ""
         if hexdump:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import os
 import re
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -31,6 +33,7 @@ from ..targets import TARGET_FILE, check_target
 
 if TYPE_CHECKING:
     from ...reduce.reports.report import ReportResult
+    from ...reduce.reports.report_text import Screen
 
 
 def _reports() -> Iterator[str]:
@@ -147,6 +150,12 @@ def _draft_options(command: Command) -> Command:
     "--plot", type=TARGET_FILE, help="Write a chart of the report instead: FILE.svg or FILE.png."
 )
 @click.option("--columns", metavar="NAMES", help="Show only these, as total_util,emul_util.")
+@click.option("--wide", is_flag=True, help="All columns, also those a terminal has no room for.")
+@choice_option(
+    "--pager",
+    values=("auto", "always", "never"),
+    help="Show what is longer than the terminal page by page.",
+)
 @listing_option("Name the reports.", _reports)
 @_draft_options
 @output_options
@@ -158,6 +167,8 @@ def command(
     html: bool,
     plot: Path | None,
     columns: str | None,
+    wide: bool,
+    pager: str,
     out: Output,
     **narrowed: Any,
 ) -> None:
@@ -216,7 +227,18 @@ def command(
         reports = [replace(each, notes=(*doubts, *each.notes)) for each in reports]
     else:
         say_notes(doubts)
-    out.write(render_reports(reports, out.format))
+    out.write_paged(render_reports(reports, out.format, _screen(out, wide)), pager)
+
+
+def _screen(out: Output, wide: bool) -> Screen | None:
+    """The terminal that a report is printed on, if it is one."""
+    if not out.is_screen:
+        return None
+    from ...reduce.reports.report_text import Screen
+    from ...reduce.rules.exceptions import thresholds
+
+    width = None if wide else shutil.get_terminal_size().columns
+    return Screen(width, () if os.environ.get("NO_COLOR") else thresholds(settings()))
 
 
 NOTED = ("table", "text", "xlsx")

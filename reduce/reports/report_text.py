@@ -3,26 +3,61 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ...config.moments import is_twice
 from ...core.errors import CpmonError
 from ...core.text import counted, printable
 from ...render.printing import Style
 from ...render.render import render
-from ...render.text import bullets, text_lines
+from ...render.text import GAP, bullets, text_lines, widths_of
 from ...render.xlsx import CLOCK, Column, Sheet, workbook
-from ..metrics.report_shape import HEX, ReportColumn
+from ..metrics.report_shape import HEX, TIME, ReportColumn
 from .cells import cell_text, clock, column_texts
 from .report import ReportResult
 
 
-def render_reports(results: Sequence[ReportResult], format: str = "text") -> bytes:
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """A limit beyond which values of a metric have a colour.
+
+    `scale`: factor of the values before they are compared. `is_highest`: the limit is a maximum.
+    """
+
+    reduction: str
+    metric: str
+    scale: float
+    limit: float
+    is_highest: bool
+    colour: str
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """A terminal that text is printed on.
+
+    Attributes:
+        width: characters of a line; columns that do not fit are left out, the last ones first.
+        thresholds: of values that are coloured; of several that are exceeded the last counts.
+    """
+
+    width: int | None = None
+    thresholds: Sequence[Threshold] = ()
+
+
+def render_reports(
+    results: Sequence[ReportResult], format: str = "text", screen: Screen | None = None
+) -> bytes:
     """Several reports, one below the other as text or Markdown, each on a sheet of an XLSX file.
+
+    Args:
+        screen: the terminal that text is for; its colours are marks of `core.text.painted`.
 
     Raises:
         CpmonError: the format holds one table.
@@ -36,10 +71,12 @@ def render_reports(results: Sequence[ReportResult], format: str = "text") -> byt
             found=f"{len(results)} reports",
             remedy="use xlsx, which has a sheet for each, or name one report",
         )
-    return b"\n".join(render_report(result, format) for result in results)
+    return b"\n".join(render_report(result, format, screen) for result in results)
 
 
-def render_report(result: ReportResult, format: str = "text") -> bytes:
+def render_report(
+    result: ReportResult, format: str = "text", screen: Screen | None = None
+) -> bytes:
     """A report as text, or its unrounded lines in any format of `render`.
 
     Text is printed by the rules of `printing`.
@@ -48,13 +85,13 @@ def render_report(result: ReportResult, format: str = "text") -> bytes:
         CpmonError: there is no such format.
     """
     if format in ("text", "table"):
-        return printable(_text(result)).encode()
+        return printable(_text(result, screen or Screen())).encode()
     if format == "xlsx":
         return render_reports([result], format)
     return render(result.table, format, title=result.report.name)
 
 
-def _text(result: ReportResult) -> str:
+def _text(result: ReportResult, screen: Screen) -> str:
     columns = result.report.columns
     cells = [
         column_texts(column, result.table.column(column.name), result.zone) for column in columns
@@ -74,9 +111,54 @@ def _text(result: ReportResult) -> str:
         )
         for head, texts, last in zip(heads, cells, below, strict=True)
     ]
-    lines = text_lines(blocks, left, [column.width for column in columns])
-    notes = ["", *bullets(result.notes)] if result.notes else []
+    least, result_notes = [column.width for column in columns], list(result.notes)
+    count = _fitting(result, widths_of(blocks, least), screen.width)
+    if count < len(columns):
+        absent = ", ".join(column.name for column in columns[count:])
+        result_notes.append(f"Without what this terminal has no room for: {absent} (--wide).")
+    colours = {
+        number: (pa.concat_arrays([_no(len(head) + 1), mask, _no(len(last) + bool(last))]), colour)
+        for number, (mask, colour) in _coloured(result, columns[:count], screen.thresholds).items()
+        for head, last in [(heads[number], below[number])]
+    }
+    lines = text_lines(blocks[:count], left[:count], least[:count], colours=colours)
+    notes = ["", *bullets(result_notes)] if result_notes else []
     return "\n".join([*report_heading(result), "", *lines, *notes]) + "\n"
+
+
+def _no(count: int) -> pa.Array:
+    return pa.array([False] * count, pa.bool_())
+
+
+def _fitting(result: ReportResult, widths: Sequence[int], width: int | None) -> int:
+    """How many columns fit into a width, with times and keys in any case."""
+    always = (TIME, *result.report.keys)
+    needed = 1 + max(
+        (n for n, column in enumerate(result.report.columns) if column.name in always), default=0
+    )
+    count, taken = 0, -len(GAP)
+    for count, each in enumerate(widths, start=1):
+        taken += len(GAP) + each
+        if width is not None and taken > width:
+            return max(count - 1, needed)
+    return count
+
+
+def _coloured(
+    result: ReportResult, columns: Sequence[ReportColumn], thresholds: Sequence[Threshold]
+) -> dict[int, tuple[pa.Array, str]]:
+    """Number of a column -> which of its values are beyond a threshold, and the colour."""
+    coloured: dict[int, tuple[pa.Array, str]] = {}
+    numbers = {column.name: number for number, column in enumerate(columns)}
+    for threshold in thresholds:
+        if threshold.reduction == result.report.reduction and threshold.metric in numbers:
+            values = pc.multiply(result.table.column(threshold.metric), threshold.scale)
+            is_beyond = pc.greater if threshold.is_highest else pc.less
+            mask = pc.fill_null(is_beyond(values, threshold.limit), False)
+            number, chunks = numbers[threshold.metric], mask.chunks or [_no(0)]
+            if number not in coloured or pc.any(mask).as_py():
+                coloured[number] = (pa.concat_arrays(chunks), threshold.colour)
+    return coloured
 
 
 def report_heading(result: ReportResult) -> list[str]:

@@ -33,6 +33,7 @@ from ...store.scope import ALL, Scope
 from ..metrics.report_shape import TIME
 from ..reductions.reductions import reductions
 from ..reports.report_sql import shift_condition
+from ..reports.report_text import Threshold
 from .rule import KEY, Comparison, Purpose, Rule, Severity, load_rules, worst
 from .scope import Coverage, coverage, scope_of
 
@@ -126,6 +127,30 @@ class Exceptions:
     def worst(self) -> Severity | None:
         """The gravest severity met, or None."""
         return worst(self.table.column("severity").unique().to_pylist())
+
+
+COLOURS = {Severity.CRITICAL: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
+
+
+def thresholds(settings: Settings) -> list[Threshold]:
+    """The limits of rules about a metric, the gravest last: values beyond them are coloured.
+
+    Raises:
+        CpmonError: a rule of the settings is wrong.
+    """
+    rules = load_rules(Purpose.EXCEPTIONS, settings)
+    return [
+        Threshold(
+            rule.reduction,
+            rule.metric,
+            float(rule.scale),
+            float(rule.limit),
+            rule.comparison is Comparison.ABOVE,
+            COLOURS[rule.severity],
+        )
+        for rule in sorted(rules, key=lambda rule: rule.severity.rank)
+        if rule.limit is not None and rule.reduction and not rule.per
+    ]
 
 
 def exceptions(

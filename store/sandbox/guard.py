@@ -144,11 +144,11 @@ def condition_tree(
     except CpmonError as error:
         raise _no_condition(condition, error.problem) from None
     (node,), (around,) = ([s["node"] for s in t["statements"]] for t in (tree, empty))
-    clause = node.pop("where_clause")
+    clause = node.pop("where_clause", None)
     around.pop("where_clause")
     nodes = [*_nodes(clause)]
     refused = {"SUBQUERY", "WINDOW", "STAR", "PARAMETER"} & {n.get("class") for n in nodes}
-    if node != around or refused or written.startswith("SELECT * FROM json_"):
+    if clause is None or node != around or refused or written.startswith("SELECT * FROM json_"):
         raise _no_condition(condition, ", ".join(sorted(refused)).lower() or "more than that")
     columns = [n["column_names"] for n in nodes if n.get("class") == "COLUMN_REF"]
     return written, [".".join(names) for names in columns]

@@ -23,7 +23,7 @@ class Terminal:
         self.status: int | None = None
         self.pid, self._end = pty.fork()
         if self.pid == 0:
-            os.execvpe(words[0], list(words), {**environment, "TERM": "xterm", "COLUMNS": "200"})
+            os.execvpe(words[0], list(words), {"COLUMNS": "200", **environment, "TERM": "xterm"})
 
     def __enter__(self) -> Terminal:
         return self
