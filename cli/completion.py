@@ -1,4 +1,4 @@
-"""Names that Tab completes on a command line; `_CPMON_COMPLETE=bash_source cpmon` prints how."""
+"""Names that Tab completes on a command line; `cpmon completion` prints how."""
 
 from __future__ import annotations
 

@@ -82,6 +82,7 @@ COMMANDS = {
     "query": ("results", "Ask a store by SQL, or by the name of a query."),
     "shell": ("shell", "Ask a store by SQL at a prompt."),
     "config": ("site", "See the settings and where each came from, or check a file."),
+    "completion": ("site", "Print what makes a shell complete words."),
     "schema": ("site", "Look up records and fields; bring in IBM's pages of them."),
 }
 """Command -> its package and what it does, in the order of a first session."""

@@ -32,14 +32,21 @@ INTRODUCTION = """\
 | `--run R`, `--system S` | the system and window of a run; a system, where the store has several |
 | `--since T`, `--until T` | only intervals between them; one may end up to a second late (1) |
 | `--shift NAME` | only intervals in the hours of a shift; one may end a second late as well |
-| `--by 15m` | a line for each part of a day from midnight, `1d`, `1w` or `1mo`; of reports of objects one for each object in it |
-| `--top N` | only the N greatest objects; with `--by` those of the whole span, or of each line (`--top-of line`) |
-| `--user`, `--device`, `--partition` (`--lpar`), `--class`, `--cpu` | follows one: reports of objects show it over time |
-| `--user 'LNX*'`, `--device 0A00-0AFF`, `--class WEB` | only objects like a pattern (`*`, `?`), of a range, or users of a class; totals are of these |
-| `--where "cpu_util > 0.5"` | only lines that it holds for: SQL over the columns of the report by their names, shares from 0 to 1; there are no lines of all then |
+| `--by 15m` | a line for each part of a day from midnight, `1d`, `1w` or `1mo`; of reports of \
+objects one for each object in it |
+| `--top N` | only the N greatest objects; with `--by` those of the whole span, or of each line \
+(`--top-of line`) |
+| `--user`, `--device`, `--partition` (`--lpar`), `--class`, `--cpu` | follows one: reports of \
+objects show it over time |
+| `--user 'LNX*'`, `--device 0A00-0AFF`, `--class WEB` | only objects like a pattern (`*`, `?`), \
+of a range, or users of a class; totals are of these |
+| `--where "cpu_util > 0.5"` | only lines that it holds for: SQL over the columns of the report \
+by their names, shares from 0 to 1; there are no lines of all then |
 | `--sort COLUMN` | figures with the greatest first, names in order; `COLUMN:asc`, `COLUMN:desc` |
 | `--columns A,B` | only these, behind times and names of objects |
-| `--wide`, `--pager` | a terminal shows the columns that fit, and names the others; what is longer than it is shown page by page; values beyond the limit of an [exception](exceptions.md) have a colour, unless `NO_COLOR` is set |
+| `--wide`, `--pager` | a terminal shows the columns that fit, and names the others; what is \
+longer than it is shown page by page; values beyond the limit of an [exception](exceptions.md) \
+have a colour, unless `NO_COLOR` is set |
 | `--tz ZONE` | time zone of the printed times |
 | `--format`, `-o` | text, or the unrounded values as CSV, JSON, Parquet, Markdown, XLSX |
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import glob
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from ...core.errors import CpmonError
 from ...core.text import counted, megabytes
 from ..dump.dump_output import container_option
 from ..main import Status, report_failure, status_of, worse, worst_status
@@ -48,7 +51,9 @@ def command(
 ) -> Status:
     """Land each DUMP: a MONWRITE file or a capture of /dev/monreader, plain or compressed.
 
-    - is standard input.
+    - is standard input. Of a folder all files below it land that are named as dumps are (*.mon,
+    *.monwrite, also with .gz or .zst); a pattern that the shell left as it is, as 'perf/**/*.mon',
+    stands for the files that it matches.
 
     A run file (X.run.toml beside X.mon) is picked up. The same bytes land once, whatever the file
     is called. A dump that cannot be read does not stop the others.
@@ -57,10 +62,12 @@ def command(
     Examples:
       cpmon ingest quiet-hour.mon --store perf/
       cpmon ingest march/*.mon.gz --store perf/ --jobs 4
+      cpmon ingest /data/monwrite/ --store perf/
       ssh vm cat monitor.gz | cpmon ingest - --store perf/ --system VMPROD
     """
     from ...store import Store
 
+    dumps = tuple(file for dump in dumps for file in _files_of(dump))
     if run_id and len(dumps) > 1:
         raise click.UsageError("--run-id names one run; give one dump with it")
     if engine and Path("-") in dumps:
@@ -81,6 +88,31 @@ def command(
         return worst_status(dumps, lambda dump: _land(dump, place, **options))
     finally:
         place.discard_unused()
+
+
+def _files_of(dump: Path) -> Sequence[Path]:
+    """The dump, those of a folder, or those that a pattern matches, by their names."""
+    from ...config.settings import PATTERNS
+
+    if dump.is_dir():
+        patterns = [f"{glob.escape(str(dump))}/**/{pattern}" for pattern in PATTERNS]
+    elif any(sign in str(dump) for sign in "*?[") and not dump.exists():
+        patterns = [str(dump)]
+    else:
+        return [dump]
+    # Patterns may be absolute, which those of pathlib may not.
+    found = {Path(n) for each in patterns for n in glob.iglob(each, recursive=True)}  # noqa: PTH207
+    files = sorted(file for file in found if file.is_file())
+    if not files:
+        raise CpmonError(
+            "there is no dump" + (" in the folder" if dump.is_dir() else " of that name"),
+            code="dump-missing",
+            place=str(dump),
+            expected=f"files named {', '.join(PATTERNS)}" if dump.is_dir() else "a file",
+            effect="nothing landed",
+            remedy="name the files themselves: their names may end in anything",
+        )
+    return files
 
 
 def _land_by(

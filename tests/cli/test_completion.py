@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from click.shell_completion import BashComplete, split_arg_string
+from click.testing import CliRunner
 
 from cpmon.cli.main import cpmon
 
@@ -32,3 +33,9 @@ def test_a_name_is_completed(line: str, expected: list[str], perf: Path):
     bash = BashComplete(cpmon, {}, "cpmon", "_CPMON_COMPLETE")
     *words, last = split_arg_string(line.format(store=perf))
     assert [item.value for item in bash.get_completions(words, last)][:2] == expected
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_script_of_a_shell_is_printed(shell: str):
+    text = CliRunner().invoke(cpmon, ["completion", shell]).output
+    assert f"_CPMON_COMPLETE={shell}_complete" in text

@@ -29,6 +29,22 @@ def zstd(data: bytes) -> bytes:
     return pa.compress(data, codec="zstd", asbytes=True)
 
 
+@tries("dump-missing")
+def test_dumps_of_a_folder_are_named_or_named_themselves(tried: Attempt, mon: Path, tmp_path: Path):
+    store, folder = tmp_path / "store", tmp_path / "dumps" / "march"
+    folder.mkdir(parents=True)
+    other = mon.rename(folder / "MONITOR.DATA")
+    for nothing in (folder.parent, f"{tmp_path}/*.mon"):
+        assert not tried.fails("ingest", nothing, "--store", store).startswith("Traceback")
+    assert tried.works("ingest", other, "--store", store).text.count("landed as") == 1
+    other.rename(folder / "a[1].mon")
+    (folder / "b.mon").write_bytes(dump_of(1))
+    (folder / "notes.txt").write_text("no dump")
+    assert tried.works("ingest", folder.parent, "--store", store).text.count("landed") == 2
+    assert tried.works("ingest", f"{tmp_path}/**/b.*", "--store", store).text.count("landed") == 1
+    assert tried.works("ingest", folder / "a[1].mon", "--store", store).text.count("landed") == 1
+
+
 @pytest.mark.parametrize(
     "damage",
     [
