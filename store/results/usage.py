@@ -18,6 +18,10 @@ from .kept_files import FOLDER
 from .reduced import LEVELS, states_by_day
 
 
+MOST_NAMES = 4
+"""So many outdated reductions are named."""
+
+
 def usage(store: Store, views: Sequence[View]) -> list[dict[str, Any]]:
     """A row for the dumps and each level of results of every system, then what is of no system.
 
@@ -51,9 +55,16 @@ def usage(store: Store, views: Sequence[View]) -> list[dict[str, Any]]:
             rows.append(row(level, system, reduced, files, note))
     other = [file for file in of_dumps[FOLDER] if file.endswith(".parquet")]
     rows.append(row("not by day", "", (), other, "one file a reduction"))
-    rows.append(row("outdated", "", (), outdated, "cpmon reduce replaces them" * bool(outdated)))
+    stale = sorted(state.name for state in states if state.outdated)
+    rows.append(row("outdated", "", (), outdated, _replaced(stale) if stale else ""))
     rows.append(row("runs", "", (), [file for file in sizes if file.startswith(f"{RUNS}/")]))
     return rows
+
+
+def _replaced(names: Sequence[str]) -> str:
+    named = ", ".join(names[:MOST_NAMES])
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return f"{named}{more}: cpmon reduce replaces them"
 
 
 def _sizes(store: Store) -> dict[str, int]:
