@@ -10,7 +10,7 @@ import pytest
 from cpmon.core.errors import CpmonError
 from cpmon.reduce import report
 from cpmon.reduce.reports.report_text import render_reports
-from tests.reduce.catalogue import TOD_SECOND, close, insert, minute
+from tests.reduce.catalogue import TOD_SECOND, close, insert, lab, minute
 from tests.reduce.rows import rows
 
 
@@ -208,8 +208,27 @@ def test_a_class_is_the_sum_of_its_members(con: duckdb.DuckDBPyConnection) -> No
         "sharers": 1,
         "storage_sum": 96,
         "storage_members": 2,
+        "storage_mib_seconds": 96 * 60,
+        "connect_h": 120 / 3600,
+        "io_count": 900,
+        "pages_paged": 300,
+        "storage_gib_months": 96 / 1024 * 60 / (30 * 86400),
+        "resident_page_seconds": None,  # pages above 2 GB are not known
+        "page_months": None,
     }
     close(found, want)
+
+
+def test_page_months_are_of_pages_below_and_above_2_gb() -> None:
+    con = lab()
+    con.execute("UPDATE interval.useact SET vmdctpvg = 1000 WHERE vmduser = 'ANNA'")
+    key = ["STAFF", minute(1)]
+    (found,) = rows(con, "user_classes_by_time", "class = ? AND interval_end = ?", key)
+    assert found["page_months"] is None, "those of BERT are not known"
+    con.execute("UPDATE interval.useact SET vmdctpvg = 500 WHERE vmduser = 'BERT'")
+    (found,) = rows(con, "user_classes_by_time", "class = ? AND interval_end = ?", key)
+    assert found["resident_page_seconds"] == (410 + 1500) * 60
+    assert found["page_months"] == pytest.approx((410 + 1500) * 60 / (30 * 86400))
 
 
 def test_who_has_just_logged_off_is_no_member_but_counts(con: duckdb.DuckDBPyConnection) -> None:

@@ -28,6 +28,12 @@ WITH grouped AS (
          COUNT(u.relative_share) AS sharers,
          SUM(u.storage_mib) AS storage_sum,
          COUNT(u.storage_mib) AS storage_members,
+         -- Of all members, or not at all.
+         CASE WHEN COUNT(u.storage_mib) = COUNT(*)
+              THEN SUM(u.storage_mib * u.seconds) END AS storage_mib_seconds,
+         CASE WHEN COUNT(u.resident_above_pages) = COUNT(u.resident_pages)
+              THEN SUM((u.resident_pages + u.resident_above_pages) * u.seconds)
+              END AS resident_page_seconds,
          nullif(
            concat_ws(
              ', ', all_doubts(u.doubts),
@@ -87,5 +93,11 @@ SELECT system,
        storage_sum,
        -- Members whose virtual storage is known.
        storage_members,
+       -- Virtual storage of all members times their elapsed seconds, MiB s. NULL
+       -- where that of one of them is not known.
+       storage_mib_seconds,
+       -- Resident pages of all members times their elapsed seconds, page s. NULL
+       -- where those above 2 GB of one of them are not known.
+       resident_page_seconds,
        doubts
 FROM grouped;
