@@ -2,7 +2,7 @@
 
 A counter belongs to an owner (a logon session, an attachment of a device, a boot of a guest), and a
 delta exists only between two samples of one. `owners.csv` names what begins and ends an owner,
-`limits.csv` how fast a counter can grow, `parts.csv` which deltas are part of which.
+`limits.csv` how fast a counter can grow, `parts.csv` which deltas and values are part of which.
 """
 
 from __future__ import annotations
@@ -70,12 +70,12 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Deltas that add up to no more than others do: a row of `parts.csv`.
+    """Figures that add up to no more than others do: a row of `parts.csv`.
 
     Attributes:
         whole: fields, or `ELAPSED`.
         spare: what they may exceed it by, beside one percent: samples take time.
-        blank: fields that are not known where they exceed it.
+        blank: fields whose deltas are not known where they exceed it.
     """
 
     parts: tuple[str, ...]
@@ -99,8 +99,8 @@ def limit_of(layout: Layout, field: Field) -> Limit:
     return Limit()
 
 
-def parts_of(layout: Layout) -> Sequence[Parts]:
-    """Which deltas of a table are part of which others."""
+def parts_of(layout: Layout, of: str = "deltas") -> Sequence[Parts]:
+    """Which figures of a row are part of which others: its deltas, or its `values` as recorded."""
     return [
         Parts(
             tuple(row["parts"].split()),
@@ -109,7 +109,7 @@ def parts_of(layout: Layout) -> Sequence[Parts]:
             tuple(row["blank"].split()),
         )
         for row in _rows("parts.csv")
-        if row["table"] == layout.name
+        if row["table"] == layout.name and row["of"] == of
     ]
 
 

@@ -79,7 +79,7 @@ def fill(disk: test_disk.Disk) -> None:
             other.write(bytes(test_disk.PAGE))
 
 
-@tries("ingest/checks/deltas.py", "the check has no room for the rows that it compares")
+@tries("cli/dump/dump_check.py", "the check has no room for the rows that it compares")
 def test_a_dump_is_checked_when_there_is_room(
     tried: Attempt, disk: test_disk.Disk, monkeypatch: pytest.MonkeyPatch
 ):
