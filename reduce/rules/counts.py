@@ -44,21 +44,19 @@ class Outcome:
     Attributes:
         checked: rows or figures that were looked at. bad: those that break the rule.
         reason: why there was nothing to look at; empty if there was.
-        holds: whether its expectation was met; None before it was judged.
     """
 
     rule: Rule
     checked: int
     bad: int
     reason: str = ""
-    holds: bool | None = None
 
     @property
     def status(self) -> Status:
         """What became of it: nothing looked at is not passed."""
         if self.reason:
             return Status.NOT_APPLICABLE
-        return Status.PASSED if self.holds else Status.FAILED
+        return Status.FAILED if self.bad else Status.PASSED
 
     def row(self) -> dict[str, Any]:
         """As a line of a table."""
