@@ -29,6 +29,8 @@ LIES = {
     "users-time-charged": ("useact", "SELECT * REPLACE (vmdttime * 2 AS vmdttime) FROM {rows}"),
     "useact.sums": ("useact", "SELECT * REPLACE (vmdttime * 2 AS vmdvtime) FROM {rows}"),
     "users-counted": ("sytusr", "SELECT * REPLACE (2 AS sysusrs) FROM {rows}"),
+    "users-in-lists": ("sytscg", "SELECT * REPLACE (9999 AS srmc3elg) FROM {rows}"),
+    "users-running": ("sytuwt", "SELECT * REPLACE (99 AS calcpurn) FROM {rows}"),
     "pages-fit-frames": (
         "useact",
         "SELECT * REPLACE (CAST(99999999 AS UINTEGER) AS vmdctpvr) FROM {rows}",
