@@ -21,7 +21,7 @@ import click
 from .. import __version__
 from .asked import Asked
 from .interrupts import hear_interrupts
-from .pandas_import import allow_pandas, postpone_pandas
+from .pandas_import import postpone_pandas
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -87,9 +87,6 @@ COMMANDS = {
 }
 """Command -> its package and what it does, in the order of a first session."""
 
-WITH_PANDAS = ("validate", "batch")
-"""Commands that need pandas: it comes with Great Expectations."""
-
 
 class ClosedPipe(Exception):
     """Nobody reads the output any more. click would end a program with status 1 for it."""
@@ -130,10 +127,7 @@ class Commands(click.Group):
         """The command of that name, from its module."""
         if name not in COMMANDS:
             return None
-        if name in WITH_PANDAS:
-            allow_pandas()
-        else:
-            postpone_pandas()
+        postpone_pandas()
         module = importlib.import_module(f".{COMMANDS[name][0]}.{name}_command", __package__)
         command: click.Command = module.command
         return command

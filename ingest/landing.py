@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -27,14 +27,15 @@ from ..store.dumps.landed_dump import LandedDump
 from ..store.dumps.staging import Staging
 from ..store.dumps.store import Store
 from ..store.runs.runs import Run, assumed_places, read_run, run_file, save_run
-from .checks.time_stamps import TimeStampChecks
 from .codec import moment, unix_us
 from .container.source import Container, Progress, Source, open_source
-from .container.windows import prefetch, prefetched
+from .container.windows import Window, prefetch, prefetched
 from .decode.configuration import UNKNOWN
 from .decode.reader import Reader, Tables
-from .findings import Findings
+from .decode.time_stamps import TimeStampChecks
+from .findings import Findings, Pass
 
+Look = Callable[[Window], None]
 TABLES_AHEAD = 2
 """Windows that are decoded while the tables of an earlier one are written: a row group that is
 written holds up the decoding of a window only. With one, landing takes a fifth longer."""
@@ -147,25 +148,51 @@ def _land(
     accept_damage: bool,
 ) -> Landed:
     with store.stage() as staged, _frozen_garbage_collector():
-        time_stamps = TimeStampChecks()
-        for tables in prefetch(_decoded(reader, time_stamps), TABLES_AHEAD):
-            for name, table in tables:
-                staged.write(name, table)
-            if progress:
-                progress(reader.source)
-        time_stamps.finish(reader.findings)
+        write_tables(reader, staged, progress)
         _check_unchanged(reader.source)
-        reader.finish()
         if (refusal := reader.mostly_lost()) and not accept_damage:
             raise refusal
-        return _publish(reader, staged, store, system, places)
+        return publish(reader, staged, store, system, places)
 
 
-def _decoded(reader: Reader, time_stamps: TimeStampChecks) -> Iterator[Tables]:
+def write_tables(
+    reader: Reader,
+    staged: Staging,
+    progress: Progress | None = None,
+    look: Look | None = None,
+) -> dict[Pass, int]:
+    """Write the tables of a dump, and finish its findings; returns how much each pass has seen.
+
+    Args:
+        progress: called after every window.
+        look: called with every window, on another thread.
+    """
+    seen, time_stamps = dict.fromkeys(Pass, 0), TimeStampChecks()
+
+    def take(window: Window) -> None:
+        seen[Pass.CONTROL] += len(window.frames)
+        seen[Pass.HEADERS] += len(window.index)
+        time_stamps.take(window, reader.closed)
+        if look:
+            look(window)
+
+    for tables in prefetch(_decoded(reader, take), TABLES_AHEAD):
+        for name, table in tables:
+            seen[Pass.VALUES] += len(table)
+            staged.write(name, table)
+        if progress:
+            progress(reader.source)
+    time_stamps.finish(reader.findings)
+    reader.finish()
+    seen[Pass.FILE] = reader.source.size
+    return seen
+
+
+def _decoded(reader: Reader, look: Look) -> Iterator[Tables]:
     """The tables of each window, and of what was buffered; frames are found on another thread."""
     for window in prefetched(reader.source, reader.framer):
         tables = reader.tables(window)
-        time_stamps.take(window, reader.closed)
+        look(window)
         yield tables
     yield reader.rest()
 
@@ -196,9 +223,22 @@ def _frozen_garbage_collector() -> Iterator[None]:
         gc.unfreeze()
 
 
-def _publish(
-    reader: Reader, staged: Staging, store: Store, system: str | None, places: Places
+def publish(
+    reader: Reader,
+    staged: Staging,
+    store: Store,
+    system: str | None = None,
+    places: Places = (),
 ) -> Landed:
+    """Make a dump whose tables were written part of a store.
+
+    Args:
+        system: name to use instead of the one in the dump.
+        places: those that it was decoded by, beside the layouts.
+
+    Raises:
+        StoreError: the store cannot be written; nothing was landed.
+    """
     source, findings = reader.source, reader.findings
     name = system or reader.configuration.system or UNKNOWN
     if findings.kept:

@@ -1,8 +1,8 @@
 """Owners of counters, and limits of their deltas.
 
 A counter belongs to an owner (a logon session, an attachment of a device, a boot of a guest), and a
-delta exists only between two samples of one. `owners.csv` names the events that begin and end an
-owner, `limits.csv` the highest rates of counters, `parts.csv` which deltas are parts of others.
+delta exists only between two samples of one. `owners.csv` names what begins and ends an owner,
+`limits.csv` how fast a counter can grow, `parts.csv` which deltas and values are part of which.
 """
 
 from __future__ import annotations
@@ -69,12 +69,12 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Deltas whose sum is at most the sum of others: a row of `parts.csv`.
+    """Figures whose sum is at most the sum of others: a row of `parts.csv`.
 
     Attributes:
         whole: fields, or `ELAPSED`.
         spare: tolerance in addition to one percent, since a sample takes time.
-        blank: fields that become NULL if the sum is exceeded.
+        blank: fields whose deltas become NULL if the sum is exceeded.
     """
 
     parts: tuple[str, ...]
@@ -98,8 +98,8 @@ def limit_of(layout: Layout, field: Field) -> Limit:
     return Limit()
 
 
-def parts_of(layout: Layout) -> Sequence[Parts]:
-    """The rows of `parts.csv` of a table."""
+def parts_of(layout: Layout, of: str = "deltas") -> Sequence[Parts]:
+    """The rows of `parts.csv` of a table: about its deltas, or about its `values` as recorded."""
     return [
         Parts(
             tuple(row["parts"].split()),
@@ -108,7 +108,7 @@ def parts_of(layout: Layout) -> Sequence[Parts]:
             tuple(row["blank"].split()),
         )
         for row in _rows("parts.csv")
-        if row["table"] == layout.name
+        if row["table"] == layout.name and row["of"] == of
     ]
 
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from cpmon.cli.dump.doctor_facts import facts
+from cpmon.cli.dump.dump_check import diagnose
 from cpmon.cli.main import Status, run
 from cpmon.ingest.container.source import open_source
-from cpmon.ingest.inspect.inventory import diagnose
 from cpmon.schemas.site import shipped
 from tests.consoles import FENCE, ROOT, Page, measured, pages
 from tests.pages import draft

@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from cpmon.cli.dump.dump_check import check_dump
 from cpmon.ingest import ingest
-from cpmon.ingest.checks.passes import check_dump
 from cpmon.ingest.container.source import Container, Source
 from cpmon.ingest.container.windows import windows
 from cpmon.ingest.decode.reader import Reader

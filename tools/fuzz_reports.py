@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
+from cpmon.cli.dump.dump_check import check_dump
 from cpmon.ingest import Code
-from cpmon.ingest.checks.passes import check_dump
 from cpmon.ingest.container.source import Container, Source
 from tests.generate.plain_reader import FRAME, sets
 

@@ -13,7 +13,7 @@ from ..output import Output, rows_as
 from .dump_output import container_option, dump_input, write_dumps
 
 if TYPE_CHECKING:
-    from ...ingest.checks.passes import Checked
+    from ...ingest.check import Checked
 
 
 @click.command("check")
@@ -33,7 +33,7 @@ def command(dumps: tuple[Path, ...], container: str, release: str, out: Output) 
       cpmon check quiet-hour.mon
       cpmon check *.mon.gz --format json -o checked.json
     """
-    from ...ingest.checks.passes import check_dump
+    from .dump_check import check_dump
 
     checks = []
     for dump in dumps:
@@ -50,7 +50,7 @@ def command(dumps: tuple[Path, ...], container: str, release: str, out: Output) 
 
 def _report(checked: Checked, form: str) -> bytes:
     """Where the bytes went, what each pass saw and found, and the findings one by one."""
-    from ...ingest.checks.passes import COUNTED
+    from ...ingest.check import COUNTED
     from ...ingest.findings import Pass
 
     sizes = checked.bytes

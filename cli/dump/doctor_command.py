@@ -13,7 +13,7 @@ from ..output import Output
 from .dump_output import container_option, dump_input
 
 if TYPE_CHECKING:
-    from ...ingest.inspect.inventory import Diagnosis
+    from .dump_check import Diagnosis
 
 
 @click.command("doctor")
@@ -75,7 +75,7 @@ def command(
 
 
 def _diagnose(dump: Path, container: str, release: str) -> Diagnosis:
-    from ...ingest.inspect.inventory import diagnose, stored_hash
+    from .dump_check import diagnose, stored_hash
 
     with dump_input(dump, container, "reading") as (source, progress):
         diagnosis = diagnose(source, release, progress)

@@ -10,7 +10,6 @@ from ... import __version__
 from ...core.errors import CpmonError
 from ...ingest.codec import moment
 from ...ingest.findings import Code
-from ...ingest.inspect.inventory import Diagnosis
 from ...reduce.reductions.reductions import is_inferred
 from ...reduce.reports.expected_reports import ExpectedReport, expected_reports
 from ...reduce.reports.layout_notes import (
@@ -22,6 +21,7 @@ from ...reduce.reports.layout_notes import (
 )
 from ...schemas.registry import by_record, layout, site_folder
 from ...schemas.release import release_key
+from .dump_check import Diagnosis
 
 OWN = "layouts/"
 """The folder of layouts in the commands that a page advises."""

@@ -10,6 +10,7 @@ import click
 from ..main import Status, status_of
 from ..options import output_options, rules_option, store_option
 from ..output import Output, say_notes, write_file
+from ..pandas_import import allow_pandas
 from ..site_settings import opened, settings
 from ..spans import selection_options
 from ..targets import check_target
@@ -29,6 +30,17 @@ if TYPE_CHECKING:
 @click.option("--rows", metavar="ID", help="Print the rows that break this rule instead.")
 @click.option("--sql", is_flag=True, help="With --rows: print the SQL that finds them.")
 @click.option("--html", is_flag=True, help="Write a page of the result to the file -o.")
+@click.option(
+    "--expectations",
+    is_flag=True,
+    help="Hold kept results against what their metrics may be, by Great Expectations.",
+)
+@click.option(
+    "--data-docs",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="With --expectations: also write Data Docs there.",
+)
 @output_options
 def command(
     store: Path,
@@ -40,17 +52,24 @@ def command(
     rows: str | None,
     sql: bool,
     html: bool,
+    expectations: bool,
+    data_docs: Path | None,
     out: Output,
 ) -> Status:
     """Check what landed by rules: keys, texts and counters by the layouts, and sums that close.
 
     Rules follow from the layout of every table that landed; others say that processor time closes
     to the elapsed time, that pages fit into storage, that the configuration is known. DuckDB counts
-    the rows that break each of them, and Great Expectations asserts that there are none. A rule
-    that has nothing to look at is not applicable, never passed.
+    the rows that break each of them. A rule that has nothing to look at is not applicable, never
+    passed.
 
-    The exit status is 4 where a rule of severity critical failed, 3 where one of severity warning
-    did, else 0. Table and text name what failed; the other formats have every rule.
+    With --expectations the results that are kept of reductions (cpmon reduce) are held against what
+    their metrics may be: possible range, type, and whether a value may be missing. Great
+    Expectations does that; --format json is its result, --data-docs its pages.
+
+    The exit status is 4 where a rule of severity critical failed or an expectation was not met, 3
+    where a rule of severity warning failed, else 0. Table and text name what failed; the other
+    formats have every rule or expectation.
 
     \b
     Examples:
@@ -58,18 +77,29 @@ def command(
       cpmon validate --store perf/ --run BANKDAY --format json -o validation.json
       cpmon validate --store perf/ --rows useact.counters --format csv
       cpmon validate --store perf/ --html -o validation.html
+      cpmon validate --store perf/ --run BANKDAY --expectations --data-docs docs/
     """
     from ...reduce.rules.counts import offending, rows_sql
-    from ...reduce.rules.rendering import render_findings, render_rules
+    from ...reduce.rules.rendering import render_expectations, render_findings, render_rules
     from ...reduce.rules.rule import Purpose, find_rule, load_rules
     from ...reduce.rules.scope import scope_of
+    from ...reduce.rules.suite import judge
     from ...reduce.rules.validation import validate
 
     _check(rows, sql, html, out)
+    if expectations and (only or rules or listing or rows or html):
+        raise click.UsageError("--expectations looks at kept results, not at rules: take one")
+    if data_docs and not expectations:
+        raise click.UsageError("--data-docs has the results of --expectations: name both")
     say_notes(doubts)
     with opened(store) as connection:
         scope = scope_of(connection, **selection)
         connection.point(scope)
+        if expectations:
+            allow_pandas()
+            found = judge(connection, connection.store, scope, selection["run"], data_docs)
+            out.write(render_expectations(found, out.format))
+            return Status.DONE if found.holds else status_of("critical")
         landed = connection.tables
         rules_in_force: Sequence[Rule] = load_rules(
             Purpose.VALIDATION, settings(), rules, landed=landed

@@ -102,6 +102,18 @@ class Metric:
         return self.high if self.high[:1].isalpha() else ""
 
     @property
+    def is_number(self) -> bool:
+        """Whether its values are numbers whatever view has it; keys and settings may be texts."""
+        return self.kind in (Kind.RATIO, Kind.TOTAL, Kind.LEVEL, Kind.ELAPSED)
+
+    @property
+    def possible(self) -> tuple[float | None, float | None]:
+        """The least and the greatest value that are not outside, where these are numbers."""
+        low = float(self.low) - 0.001 if self.low and not self.low[:1].isalpha() else None
+        high = float(self.high) * 1.005 + 0.001 if self.high and not self.whole else None
+        return (0.0 if self.kind is Kind.ELAPSED else low), high
+
+    @property
     def multiplier(self) -> float:
         """The factor as a number."""
         above, _, below = self.factor.partition("/")

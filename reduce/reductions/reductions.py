@@ -69,6 +69,11 @@ class ReducedColumn:
         _, separator, rest = self.doc.partition("NULL ")
         return rest.strip().rstrip(".") if separator else ""
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether it has a value in every row, as the doc says it."""
+        return "NULL" not in self.doc
+
 
 @dataclass(frozen=True, slots=True)
 class Reduction:

@@ -19,6 +19,7 @@ import duckdb
 import pyarrow as pa
 
 from ...core.errors import CpmonError
+from ...schemas.layout import Layout
 from ...schemas.registry import record_of, tables
 from ...store.scope import Scope
 from ...store.views.interval import counter_names
@@ -43,21 +44,19 @@ class Outcome:
     Attributes:
         checked: rows or figures that were looked at. bad: those that break the rule.
         reason: why there was nothing to look at; empty if there was.
-        holds: whether its expectation was met; None before it was judged.
     """
 
     rule: Rule
     checked: int
     bad: int
     reason: str = ""
-    holds: bool | None = None
 
     @property
     def status(self) -> Status:
         """What became of it: nothing looked at is not passed."""
         if self.reason:
             return Status.NOT_APPLICABLE
-        return Status.PASSED if self.holds else Status.FAILED
+        return Status.FAILED if self.bad else Status.PASSED
 
     def row(self) -> dict[str, Any]:
         """As a line of a table."""
@@ -156,16 +155,32 @@ def _of_deltas(
     """The counts of rules about the deltas of one table."""
     checks = [rule.check for rule in rules if isinstance(rule.check, DeltaCheck)]
     layout = checks[0].layout
-    rows, *moves = _counts(con, rules[0], movement_of(layout))
-    still = {c for c, moved in zip(counter_names(layout), moves, strict=True) if not moved}
-    screen = screen_of(layout, still, rows, scope)
-    clean, checked = _counts(con, rules[0], screen) if screen else (False, 0)
-    bad = [0] * len(checks)
-    if not clean:
+    still, sound = undoubted(con, rules[0], layout, scope)
+    if sound is None:
         checked, *bad = _counts(con, rules[0], counted(layout, still, checks, scope))
+    else:
+        checked, bad = sound, [0] * len(checks)
     reason = "" if checked else "no interval follows another directly in this span"
     for rule, number in zip(rules, bad, strict=True):
         yield Outcome(rule, checked, number, reason)
+
+
+def undoubted(
+    con: duckdb.DuckDBPyConnection, rule: Rule, layout: Layout, scope: Scope
+) -> tuple[set[str], int | None]:
+    """The counters of a table that do not move; and how many deltas it has if all are known.
+
+    Args:
+        rule: about them.
+
+    Returns:
+        None for the number where some are not known, or where it would cost too much to tell.
+    """
+    rows, *moves = _counts(con, rule, movement_of(layout))
+    still = {c for c, moved in zip(counter_names(layout), moves, strict=True) if not moved}
+    screen = screen_of(layout, still, rows, scope)
+    sound, checked = _counts(con, rule, screen) if screen else (False, 0)
+    return still, checked if sound else None
 
 
 def _of_sql(con: duckdb.DuckDBPyConnection, rule: Rule, scope: Scope) -> Outcome:

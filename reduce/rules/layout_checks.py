@@ -20,12 +20,19 @@ from ...core.sql import name, text
 from ...schemas.arrow import owner_keys, row_keys, told_apart
 from ...schemas.field import Field, Role, Type
 from ...schemas.layout import Kind, Layout
-from ...schemas.owners import owner_of
+from ...schemas.owners import Parts, owner_of, parts_of
 from ...schemas.registry import record_of, tables
 from ...schemas.release import release_key
 from ...store.results.lineage import code_of, lineages
 from ...store.scope import Scope
-from ...store.views.interval import IMPOSSIBLE, WRAPPED, counter_names, doubts_of, undoubted_of
+from ...store.views.interval import (
+    IMPOSSIBLE,
+    SLACK,
+    WRAPPED,
+    counter_names,
+    doubts_of,
+    undoubted_of,
+)
 from ...store.views.views import raw_table
 from ..metrics.report_set import metrics_of
 from ..metrics.report_shape import Kind as ColumnKind
@@ -181,6 +188,29 @@ def levels_not_negative(layout: Layout) -> TableCheck | None:
     return _none_of(layout, {f.name: f"{name(f.name)} < 0" for f in levels if f.unit in LEVELS})
 
 
+def parts_within(layout: Layout) -> TableCheck | None:
+    """No parts add up to more than their whole; None of a table without any."""
+    parts = {str(n): part for n, part in enumerate(parts_of(layout, "values"))}
+    exceeded = {
+        key: f"{_total(part.parts)} > {SLACK} * {_total(part.whole)} + {part.spare:e}"
+        for key, part in parts.items()
+    }
+    return _none_of(layout, exceeded, detail=lambda key: _excess(parts[key]))
+
+
+def _total(fields: Collection[str]) -> str:
+    return f"({' + '.join(f'CAST({name(field)} AS DOUBLE)' for field in fields)})"
+
+
+def _excess(part: Parts) -> str:
+    """Expression: parts and whole with their values, as text."""
+    sides = (
+        f"{text(' + '.join(fields) + ' ')} || CAST({_total(fields)} AS HUGEINT)"
+        for fields in (part.parts, part.whole)
+    )
+    return " || ' > ' || ".join(sides)
+
+
 def clocks_not_ahead(layout: Layout) -> TableCheck | None:
     """No clock is ahead of the record that it stands in; None of a table without clocks."""
     fields = [f for f in layout.columns if f.role is Role.TIME and f.type is Type.TOD]
@@ -305,6 +335,7 @@ CHECKS: dict[str, Callable[[Layout], LayoutCheck | None]] = {
     "counters": counters_known,
     "owners": owners_known,
     "levels": levels_not_negative,
+    "sums": parts_within,
     "clocks": clocks_not_ahead,
 }
 """What makes the check of a table, or None where it has nothing to look at."""

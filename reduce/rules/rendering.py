@@ -22,6 +22,7 @@ from ..reports.cells import UTC_ZONE, clock
 from .counts import Outcome, Status
 from .exceptions import Exceptions, Unjudged
 from .rule import Comparison, Purpose, Rule
+from .suite import Expectations
 from .validation import Validation
 
 MOST_NAMED = 3
@@ -88,6 +89,28 @@ def render_findings(
         if format == "json":
             return (json.dumps(found.document(), indent=1, ensure_ascii=False) + "\n").encode()
     return render(found.table, format, title=type(found).__name__)
+
+
+def render_expectations(found: Expectations, format: str = "text") -> bytes:
+    """What became of expectations: as text those that were not met, as JSON all that was found.
+
+    Raises:
+        CpmonError: there is no such format.
+    """
+    if format == "json":
+        return (json.dumps(found.document(), indent=1, ensure_ascii=False) + "\n").encode()
+    if format not in ("text", "table"):
+        return render(found.table, format, title=type(found).__name__)
+    met = sum(found.table["success"].to_pylist())
+    names = ["reduction", "column", "expectation", "unexpected", "rows", "examples"]
+    failed = found.table.slice(0, len(found.table) - met).select(names)
+    shown = failed.rename_columns([name.capitalize() for name in names])
+    head = (
+        f"Expectations: {len(failed)} not met, {met:,} met, of"
+        f" {counted(len(found.results), 'kept result')}"
+    )
+    lines = _lines(head, found.coverage.line(), shown, [])
+    return printable("\n".join(lines) + "\n").encode()
 
 
 def limit_of(rule: Rule) -> str:
@@ -254,5 +277,4 @@ def _page(validation: Validation) -> bytes:
         passed=validation.of(Status.PASSED),
         missing=_missing(validation),
         notes=_notes(failed),
-        version=validation.suite.get("meta", {}).get("great_expectations_version", ""),
     )

@@ -69,7 +69,8 @@ class Purpose(StrEnum):
         """The keys that a rule may have."""
         if self is Purpose.VALIDATION:
             return frozenset({"title", "severity", "meaning", "remedy", "sql", "enabled", "needs"})
-        return frozenset(f.encode_name for f in msgspec.structs.fields(RuleKeys)) - {"needs"}
+        keys = frozenset(f.encode_name for f in msgspec.structs.fields(RuleKeys))
+        return keys - {"needs", "finding"}
 
 
 class Severity(StrEnum):
@@ -122,6 +123,7 @@ class RuleKeys(Table, frozen=True):
         record: table of the record in which a value is looked up; `record_keys`: its columns and
             those of the reduction that they equal.
         needs: tables that must have landed; by default the samples that `sql` reads.
+        finding: of `cpmon check` about what breaks it; without one it is not looked at there.
     """
 
     title: Text
@@ -144,6 +146,7 @@ class RuleKeys(Table, frozen=True):
     record: Text = Text()
     record_keys: dict[str, Text] = msgspec.field(default_factory=dict)
     needs: Names = Names()
+    finding: Text = Text()
     enabled: bool = True
 
 

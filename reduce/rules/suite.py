@@ -1,112 +1,263 @@
-"""The counts of the rules as an expectation suite of Great Expectations, and what it says of them.
+"""Kept results of reductions as expectation suites of Great Expectations, one for each reduction.
 
-The counts stand in a frame of one row, with a column for each rule: conditions on rows of a frame
-with a row for each rule cost fifteen times as much. Rules that had nothing to look at are in no
-expectation, since one over nothing would pass.
+What is expected follows from the metrics and from what the columns of a reduction say: possible
+range and type of each metric, and columns whose documentation names no NULL. A view leaves blank
+what lies outside of a range, so a kept file with such a figure was written by something else.
 """
 
 from __future__ import annotations
 
-import functools
 import importlib
 import logging
 import os
 import sys
-import threading
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+import duckdb
+import pyarrow as pa
+
 from ...core.errors import CpmonError
-from .counts import Outcome
+from ...core.sql import name, text
+from ...store import Store
+from ...store.catalogue.connection import run_restricted
+from ...store.results.reduced import kept
+from ...store.scope import Scope
+from ..metrics.metric import Metric
+from ..metrics.report_set import metrics_of
+from ..metrics.report_shape import TIME
+from ..reductions.reductions import Reduction, reductions
+from .scope import Coverage, coverage
 
-SUITE = "cpmon"
-QUIET: Any = {"globally": False, "metric_calculations": False}
+VERSION = 1
+"""Of the result document."""
+SITE = "cpmon"
+NUMBERS = ["float64", "int64"]
+"""What DuckDB's numbers are in a frame; whole numbers with a NULL among them are the first."""
+MOST = "most_of_"
+"""What the name of a column begins with that has the greatest possible value of a metric."""
+SCHEMA = pa.schema(
+    [
+        ("reduction", pa.string()),
+        ("column", pa.string()),
+        ("expectation", pa.string()),
+        ("success", pa.bool_()),
+        ("rows", pa.int64()),
+        ("unexpected", pa.int64()),
+        ("examples", pa.string()),
+    ]
+)
 
 
-@contextmanager
-def loading() -> Iterator[None]:
-    """Great Expectations is imported meanwhile, which takes seconds and little of DuckDB's time."""
-    thread = threading.Thread(target=_import)
-    thread.start()
-    try:
-        yield
-    finally:
-        thread.join()
+@dataclass(frozen=True, slots=True)
+class Expectations:
+    """What became of the suites over the kept results in a scope.
+
+    Attributes:
+        results: reduction -> the result of its suite as Great Expectations writes it to JSON.
+    """
+
+    coverage: Coverage
+    results: dict[str, dict[str, Any]]
+
+    @property
+    def holds(self) -> bool:
+        """Whether every expectation was met."""
+        return all(result["success"] for result in self.results.values())
+
+    @property
+    def table(self) -> pa.Table:
+        """The expectations as `SCHEMA`, those that were not met first."""
+        rows = [
+            _row(reduction, outcome)
+            for reduction, result in self.results.items()
+            for outcome in result["results"]
+        ]
+        return pa.Table.from_pylist(sorted(rows, key=lambda row: row["success"]), schema=SCHEMA)
+
+    def document(self) -> dict[str, Any]:
+        """For JSON."""
+        return {"schema_version": VERSION, "success": self.holds, "reductions": self.results}
 
 
-def _import() -> None:
-    # A failure is met again, and told, where the module is used.
-    with _offline(), suppress(ImportError):
-        importlib.import_module("great_expectations.expectations")
+def judge(
+    con: duckdb.DuckDBPyConnection,
+    store: Store,
+    scope: Scope,
+    run: str | None = None,
+    data_docs: Path | None = None,
+) -> Expectations:
+    """Hold the kept results in a scope against what their metrics may be.
 
-
-def judge(counts: Sequence[Outcome]) -> tuple[dict[str, bool], dict[str, Any]]:
-    """Assert that no row breaks any of the rules.
-
-    Returns:
-        Rule id -> whether its expectation was met, without rules that do not apply; and the result
-        as Great Expectations writes it to JSON.
+    Args:
+        con: a connection to the store.
+        run: that named the scope.
+        data_docs: the folder of the Data Docs to write.
 
     Raises:
-        CpmonError: an expectation could not be computed.
+        CpmonError: nothing is kept, no interval is in the scope, or an expectation cannot be
+            computed.
     """
-    applying = [outcome for outcome in counts if not outcome.reason]
-    if not applying:
-        return {}, {}
+    covered, names = coverage(con, scope, run), kept(store, reductions())
+    chosen = [each for each in reductions() if each.name in names and metrics_of(each.name)]
+    if not chosen:
+        raise CpmonError(
+            "no result of a reduction is kept",
+            code="kept-results-missing",
+            effect="there is nothing to look at",
+            remedy="compute them first: cpmon reduce",
+        )
+    frames = ((each, _frame(con, each, scope, run)) for each in chosen)
     with _offline():
-        result = _validated(applying)
-    success: dict[str, bool] = {}
+        return Expectations(covered, _validated(frames, data_docs))
+
+
+def _frame(
+    con: duckdb.DuckDBPyConnection, reduction: Reduction, scope: Scope, run: str | None
+) -> pa.Table:
+    """The rows of a reduction, with the greatest possible value of each metric that is a part."""
+    columns = {column.name for column in reduction.columns}
+    wholes = [m for m in metrics_of(reduction.name).values() if m.whole in columns]
+    most = [f"1.005 * {name(m.whole)} + 0.001 AS {name(MOST + m.name)}" for m in wholes]
+    selected = ", ".join(["*", *most])
+    sql = f"SELECT {selected} FROM {name(reduction.name)} WHERE {_condition(columns, scope, run)}"
+    return run_restricted(con, sql, lambda: con.sql(sql).to_arrow_table())
+
+
+def _condition(columns: Collection[str], scope: Scope, run: str | None) -> str:
+    """Which rows of a reduction with these columns are in a scope, that a run may have named."""
+    if TIME in columns:
+        return scope.condition()
+    if run is not None and "run_id" in columns:
+        return f"run_id = {text(run)}"
+    return Scope(scope.system).condition() if "system" in columns else "true"
+
+
+def _validated(
+    frames: Iterator[tuple[Reduction, pa.Table]], data_docs: Path | None
+) -> dict[str, dict[str, Any]]:
+    """The results of the suites over the frames that have rows."""
+    import great_expectations as gx
+
+    context: Any = gx.get_context(mode="ephemeral")
+    context.variables.progress_bars = {"globally": False, "metric_calculations": False}
+    for site in [*context.get_site_names()]:
+        context.delete_data_docs_site(site)
+    source = context.data_sources.add_pandas(SITE)
+    results = {}
+    for reduction, frame in frames:
+        if not frame.num_rows:
+            continue
+        suite = context.suites.add(
+            gx.ExpectationSuite(reduction.name, expectations=[*_expected(reduction, frame)])
+        )
+        asset = source.add_dataframe_asset(reduction.name)
+        batch = asset.add_batch_definition_whole_dataframe("kept")
+        definition = context.validation_definitions.add(
+            gx.ValidationDefinition(name=reduction.name, data=batch, suite=suite)
+        )
+        given = {"dataframe": frame.to_pandas()}
+        result = definition.run(batch_parameters=given, result_format="BASIC")
+        results[reduction.name] = _sound(reduction, result)
+    if data_docs is not None:
+        _write_docs(context, data_docs)
+    return results
+
+
+def _expected(reduction: Reduction, frame: pa.Table) -> Iterator[Any]:
+    """What is expected of the rows of a reduction."""
+    gxe: Any = importlib.import_module("great_expectations.expectations")
+    yield gxe.ExpectTableColumnsToMatchSet(
+        column_set=[column.name for column in reduction.columns], exact_match=False
+    )
+    present = set(frame.column_names)
+    for column in reduction.columns:
+        if column.name in present and column.is_complete:
+            yield gxe.ExpectColumnValuesToNotBeNull(column=column.name)
+    for metric in metrics_of(reduction.name).values():
+        # Of a column without a value nobody can say the type, nor is there one to be out of range.
+        if metric.name in present and frame[metric.name].null_count < len(frame):
+            yield from _of_metric(gxe, metric, present)
+
+
+def _of_metric(gxe: Any, metric: Metric, present: set[str]) -> Iterator[Any]:
+    """What is expected of the values of a metric."""
+    column = metric.name
+    if metric.is_number:
+        yield gxe.ExpectColumnValuesToBeInTypeList(column=column, type_list=NUMBERS)
+    least, most = metric.possible
+    if least is not None or most is not None:
+        yield gxe.ExpectColumnValuesToBeBetween(
+            column=column, min_value=least, max_value=most, description=metric.title
+        )
+    if MOST + column in present:
+        yield gxe.ExpectColumnPairValuesAToBeGreaterThanB(
+            column_A=MOST + column,
+            column_B=column,
+            or_equal=True,
+            ignore_row_if="either_value_is_missing",
+        )
+
+
+def _sound(reduction: Reduction, result: Any) -> dict[str, Any]:
+    """The result of a suite as JSON has it.
+
+    Raises:
+        CpmonError: an expectation could not be computed: Great Expectations calls it not met.
+    """
     for outcome in result.results:
-        rule = outcome.expectation_config.meta["rule"]
         if outcome.exception_info.get("raised_exception"):
             raise CpmonError(
-                f"the expectation of rule {rule} cannot be computed",
+                f"an expectation of {reduction.name} cannot be computed",
                 found=str(outcome.exception_info.get("exception_message")),
-                effect="no rule was judged",
+                effect="no kept result was judged",
             )
-        success[rule] = bool(outcome.success)
-    return success, result.to_json_dict()
+    document: dict[str, Any] = result.to_json_dict()
+    return document
 
 
-def _validated(counts: Sequence[Outcome]) -> Any:
-    """The result of the suite over the counts."""
-    import great_expectations as gx
-    import pandas as pd
-
-    context = gx.get_context(mode="ephemeral")
-    context.variables.progress_bars = QUIET
-    frame = pd.DataFrame({outcome.rule.id: [outcome.bad] for outcome in counts})
-    asset = context.data_sources.add_pandas(SUITE).add_dataframe_asset("rules")
-    batch = asset.add_batch_definition_whole_dataframe("counts").get_batch({"dataframe": frame})
-    expectation = _expectation()
-    expectations = [
-        expectation(
-            column=outcome.rule.id,
-            severity=str(outcome.rule.severity),
-            description=outcome.rule.title,
-            meta={"rule": outcome.rule.id, "n_checked": outcome.checked},
-        )
-        for outcome in counts
-    ]
-    suite = gx.ExpectationSuite(SUITE, expectations=expectations)
-    return batch.validate(suite, result_format="BASIC")
+def _row(reduction: str, outcome: dict[str, Any]) -> dict[str, Any]:
+    """An expectation as a line of a table."""
+    config, found = outcome["expectation_config"], outcome["result"]
+    keys = config["kwargs"]
+    examples = found.get("partial_unexpected_list") or []
+    if not examples and not outcome["success"]:
+        examples = [found.get("observed_value", "")]
+    return {
+        "reduction": reduction,
+        "column": keys.get("column") or keys.get("column_B"),
+        "expectation": config["type"],
+        "success": outcome["success"],
+        "rows": found.get("element_count"),
+        "unexpected": found.get("unexpected_count"),
+        "examples": ", ".join(map(str, examples[:3])),
+    }
 
 
-@functools.cache
-def _expectation() -> Any:
-    """The expectation that a rule is never broken: `observed_value` is how often it is."""
-    from great_expectations.expectations.core import (  # type: ignore[attr-defined]
-        ExpectColumnMaxToBeBetween,
-    )
+def _write_docs(context: Any, folder: Path) -> None:
+    """Write the results as Data Docs.
 
-    class ExpectRuleToHold(ExpectColumnMaxToBeBetween):
-        """Expect that no row breaks the rule whose count of bad rows is in the column."""
-
-        max_value: float = 0
-
-    return ExpectRuleToHold
+    Raises:
+        CpmonError: the disk refuses it.
+    """
+    backend = {
+        "class_name": "TupleFilesystemStoreBackend",
+        "base_directory": str(folder.absolute()),
+    }
+    config = {
+        "class_name": "SiteBuilder",
+        "store_backend": backend,
+        "site_index_builder": {"class_name": "DefaultSiteIndexBuilder"},
+    }
+    context.add_data_docs_site(site_name=SITE, site_config=config)
+    try:
+        context.build_data_docs(site_names=[SITE])
+    except OSError as error:
+        raise CpmonError(f"{folder} cannot be written: {error.strerror or error}") from None
 
 
 @contextmanager

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -18,9 +18,8 @@ from ..reductions.reductions import reductions
 from .counts import Outcome, Status, count
 from .rule import Purpose, Rule, Severity, load_rules, worst
 from .scope import Coverage, coverage
-from .suite import judge, loading
 
-VERSION = 1
+VERSION = 2
 """Of the result document."""
 COLUMNS = ("rule", "severity", "status", "checked", "bad", "title", "reason")
 SCHEMA = pa.schema([(n, pa.int64() if n in ("checked", "bad") else pa.string()) for n in COLUMNS])
@@ -34,12 +33,10 @@ class Validation:
     Attributes:
         outcomes: one a rule: what failed first, the gravest before others.
         coverage: the intervals that were looked at.
-        suite: the result as Great Expectations writes it; empty if no rule applied.
     """
 
     outcomes: tuple[Outcome, ...]
     coverage: Coverage
-    suite: dict[str, Any]
 
     def of(self, status: Status) -> tuple[Outcome, ...]:
         """The rules that ended so."""
@@ -67,7 +64,6 @@ class Validation:
             "worst": str(self.worst) if self.worst else None,
             "counts": {str(status): len(self.of(status)) for status in Status},
             "rules": [outcome.row() for outcome in self.outcomes],
-            "great_expectations": self.suite,
         }
 
 
@@ -90,10 +86,7 @@ def validate(
         CpmonError: no interval in the scope, or SQL of a rule that fails.
     """
     covered = coverage(con, scope, run)
-    with loading():
-        counts = count(con, rules, scope, landed)
-    success, document = judge(counts)
-    return Validation(outcomes(counts, success), covered, document)
+    return Validation(outcomes(count(con, rules, scope, landed)), covered)
 
 
 def validate_spans(
@@ -119,16 +112,11 @@ def validate_spans(
             yield validate(con, rules, con.tables, scope)
 
 
-def outcomes(counted: Iterable[Outcome], success: Mapping[str, bool]) -> tuple[Outcome, ...]:
-    """What became of the rules: failed ones first, by severity, then by name.
-
-    Args:
-        success: rule id -> whether its expectation was met.
-    """
-    judged = [replace(outcome, holds=success.get(outcome.rule.id)) for outcome in counted]
+def outcomes(counted: Iterable[Outcome]) -> tuple[Outcome, ...]:
+    """What became of the rules: failed ones first, by severity, then by name."""
     statuses = list(Status)
     return tuple(
-        sorted(judged, key=lambda o: (statuses.index(o.status), -o.rule.severity.rank, o.rule.id))
+        sorted(counted, key=lambda o: (statuses.index(o.status), -o.rule.severity.rank, o.rule.id))
     )
 
 

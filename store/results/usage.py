@@ -17,7 +17,6 @@ from ..views.view import View
 from .kept_files import FOLDER
 from .reduced import LEVELS, states_by_day
 
-
 MOST_NAMES = 4
 """So many outdated reductions are named."""
 

@@ -131,9 +131,11 @@ def test_commands_about_data_import_only_the_libraries_that_they_need(store: Sto
     dump = "sample-data/small-lab/LAB.mon.zst"
     query = "SELECT count(*) FROM users_by_time"
     assert _imported("ingest", dump, "--store", str(store.root)) == set()
-    for words in (["reduce"], ["report", "USER_RESOURCE_UTIL"], ["query", query], ["exceptions"]):
+    reports = (["reduce"], ["report", "USER_RESOURCE_UTIL"], ["query", query])
+    for words in (*reports, ["exceptions"], ["validate"]):
         assert _imported(*words, "--store", str(store.root)) == set(), words
-    assert "great_expectations" in _imported("validate", "--store", str(store.root))
+    expected = _imported("validate", "--expectations", "--store", str(store.root))
+    assert "great_expectations" in expected
 
 
 def _imported(*words: str) -> set[str]:

@@ -29,7 +29,6 @@ from cpmon.cli.main import Status, run
 from cpmon.cli.store import ingest_command
 from cpmon.ingest import landing
 from cpmon.reduce import reductions
-from cpmon.reduce.rules.suite import loading
 from cpmon.schemas.arrow import schemas
 from cpmon.schemas.registry import by_record, fingerprint
 from cpmon.store import Store, connect
@@ -98,9 +97,6 @@ def main() -> None:
     """One child for each line."""
     for line in sys.stdin:
         said = json.loads(line)
-        if "batch" in (said.get("words") or ()):
-            with loading():  # Great Expectations: 2 s, which few children need
-                pass
         with tempfile.TemporaryFile() as out:
             pid = os.fork()
             if pid == 0:

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from cpmon.ingest.checks.passes import check_dump
+from cpmon.cli.dump.dump_check import check_dump
 from cpmon.ingest.container import windows
 from cpmon.ingest.container.monwrite import Framer
 from cpmon.ingest.container.source import Container, Source

@@ -20,11 +20,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from cpmon.cli.dump.dump_check import check_dump
 from cpmon.cli.main import Status, run
 from cpmon.generate import damaged, dump_frames, parse_damage, parse_scenario
 from cpmon.generate.damage.kinds import CUT_COMPRESSED, KINDS
 from cpmon.ingest import ingest
-from cpmon.ingest.checks.passes import check_dump
 from cpmon.ingest.container.source import Source
 from cpmon.ingest.findings import Code
 from cpmon.store import Store, connect

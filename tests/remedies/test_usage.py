@@ -123,6 +123,16 @@ CASES: list[Case] = [
         f"validate --rows useact.keys -o OUT {STORE}",
     ),
     (
+        "--expectations looks at kept results, not at rules: take one",
+        f"validate --expectations --rule useact.keys {STORE}",
+        f"validate --rule useact.keys {STORE}",
+    ),
+    (
+        "--data-docs has the results of --expectations: name both",
+        f"validate --data-docs OUT {STORE}",
+        f"validate --rule useact.keys {STORE}",
+    ),
+    (
         "--html writes a page: name its file with -o FILE",
         f"validate --html {STORE}",
         f"validate --html -o OUT --rule useact.keys {STORE}",

@@ -8,7 +8,7 @@ import pytest
 
 from cpmon.cli.main import Status
 from tests.remedies.conftest import dump_of
-from tests.remedies.trying import Attempt
+from tests.remedies.trying import Attempt, tries
 
 pytestmark = pytest.mark.slow
 
@@ -55,3 +55,14 @@ def test_a_dump_that_is_transferred_again_takes_the_place_of_the_spoilt_one(
     tried.works("ingest", mon, "--store", store)
     folder.rename(tmp_path / "aside")
     assert not failed(tried, store, "bytes-understood")
+
+
+@tries("kept-results-missing")
+def test_results_that_were_computed_are_held_against_their_metrics(
+    tried: Attempt, mon: Path, tmp_path: Path
+):
+    store = tmp_path / "store"
+    tried.works("ingest", mon, "--store", store)
+    tried.fails("validate", "--store", store, "--expectations")
+    tried.works("reduce", "--store", store)
+    tried.works("validate", "--store", store, "--expectations")

@@ -10,9 +10,8 @@ from bench import validating
 
 
 @pytest.mark.slow
-def test_validating_is_measured_beyond_the_import_and_leaves_nothing(tmp_path: Path):
+def test_validating_is_measured_and_leaves_nothing(tmp_path: Path):
     (section,) = validating.measure(tmp_path, 70_000, 1)
     figures = {row.name: row.figures["s"] for row in section.rows}
-    assert figures["validate"] > figures["import of Great Expectations"] > 0
-    assert section.bars[0].value == figures["beyond the import"]
+    assert section.bars[0].value == figures["validate"] > 0
     assert list(tmp_path.iterdir()) == []

@@ -8,10 +8,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from cpmon.cli.dump.dump_check import check_dump
 from cpmon.config import Settings
 from cpmon.core.errors import CpmonError
 from cpmon.ingest import Code, ingest
-from cpmon.ingest.checks.passes import check_dump
 from cpmon.ingest.container.source import open_source
 from cpmon.reduce import reductions
 from cpmon.reduce.rules import layout_checks

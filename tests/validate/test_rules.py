@@ -27,13 +27,15 @@ LIES = {
     "device-busy": ("ioddev", TWICE_BUSY),
     "dasd_by_activity.figures": ("ioddev", TWICE_BUSY),
     "users-time-charged": ("useact", "SELECT * REPLACE (vmdttime * 2 AS vmdttime) FROM {rows}"),
-    "users-virtual-time": ("useact", "SELECT * REPLACE (vmdttime * 2 AS vmdvtime) FROM {rows}"),
+    "useact.sums": ("useact", "SELECT * REPLACE (vmdttime * 2 AS vmdvtime) FROM {rows}"),
     "users-counted": ("sytusr", "SELECT * REPLACE (2 AS sysusrs) FROM {rows}"),
+    "users-in-lists": ("sytscg", "SELECT * REPLACE (9999 AS srmc3elg) FROM {rows}"),
+    "users-running": ("sytuwt", "SELECT * REPLACE (99 AS calcpurn) FROM {rows}"),
     "pages-fit-frames": (
         "useact",
         "SELECT * REPLACE (CAST(99999999 AS UINTEGER) AS vmdctpvr) FROM {rows}",
     ),
-    "frames-available": ("sytrsg", "SELECT * REPLACE (0 AS rsapgabl) FROM {rows}"),
+    "sytrsg.sums": ("sytrsg", "SELECT * REPLACE (0 AS rsapgabl) FROM {rows}"),
     "intervals-regular": ("interval", f"SELECT * FROM {{rows}} {FIFTH} <> 5"),
     "intervals-once": (
         "interval",

@@ -77,7 +77,7 @@ SELECT e.system,
        -- loss ...
        e.kind,
        -- What it happened to: a user, device, processor, segment, or the
-       -- system.
+       -- system. NULL where the record names none.
        e.object,
        -- User it is about. NULL where it is about none.
        e.userid,

@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import strategies as st
 
+from cpmon.cli.dump.dump_check import check_dump
 from cpmon.core.errors import DumpError
 from cpmon.generate import (
     DamageError,
@@ -33,7 +34,6 @@ from cpmon.generate import (
 )
 from cpmon.generate.damage.kinds import KINDS
 from cpmon.ingest import Code, ingest
-from cpmon.ingest.checks.passes import check_dump
 from cpmon.ingest.container.source import Source
 from cpmon.ingest.inspect.inventory import take_inventory
 from cpmon.store import Store

@@ -16,8 +16,8 @@ import numpy.typing as npt
 from ...store.views.meta import GAP, SLACK_S, SLACK_SHARE
 from ..codec import I64, Mask, moment, tod_to_unix_us
 from ..container.windows import Window
-from ..decode.intervals import ClosedIntervals
 from ..findings import Code, Findings, Tally
+from .intervals import ClosedIntervals
 
 F64 = npt.NDArray[np.float64]
 

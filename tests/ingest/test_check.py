@@ -9,12 +9,14 @@ from importlib.resources import files
 
 import pytest
 
+from cpmon.cli.dump.dump_check import check_dump
 from cpmon.ingest import Code
-from cpmon.ingest.checks.consistency import BOUNDS, Bound
-from cpmon.ingest.checks.passes import Checked, check_dump
+from cpmon.ingest.check import Checked
 from cpmon.ingest.container.source import Source
 from cpmon.ingest.findings import Pass
 from cpmon.schemas import layout
+from cpmon.schemas.owners import Parts, parts_of
+from cpmon.schemas.registry import tables
 from tests.dumps import FRAME, control, dump, fields, frame, interval, interval_end, samples
 from tests.scenarios import SCENARIOS, Scenario
 
@@ -238,16 +240,23 @@ def test_missing_intervals_are_found_by_the_length_that_was_set():
     )
 
 
-@pytest.mark.parametrize("bound", BOUNDS, ids=str)
-def test_parts_that_are_more_than_their_whole_are_found(bound: Bound):
-    def row(part: int) -> bytes:
-        values = {name: part if name == bound.parts[0] else 0 for name in bound.parts}
-        return fields(bound.table, 60, **values, **{bound.whole: 1000})
+BOUNDS = [(table, part) for table, of in tables().items() for part in parts_of(of, "values")]
 
-    assert told(check(minutes([row(1005)]))) == {}
-    broken = check(minutes([row(1100)]))
+
+@pytest.mark.parametrize(("table", "part"), BOUNDS, ids=[f"{t}.{p.parts[0]}" for t, p in BOUNDS])
+def test_parts_that_are_more_than_their_whole_are_found(table: str, part: Parts):
+    whole = 2_000_000_000 if part.spare > 1 else 20_000
+
+    def row(first: float) -> bytes:
+        values = dict.fromkeys([*part.parts, *part.whole], 0)
+        return fields(table, 60, **values | {part.parts[0]: int(first), part.whole[0]: whole})
+
+    assert told(check(minutes([row(whole * 1.005)]))) == {}
+    broken = check(minutes([row(whole * 1.05)]))
     assert told(broken) == {Code.SUM_OPEN: 1}
-    assert detail(broken, Code.SUM_OPEN) == f"{bound}: found 1,100, at most 1,000"
+    left, right = (" + ".join(names) for names in (part.parts, part.whole))
+    assert detail(broken, Code.SUM_OPEN) == f"{table}: {left} {whole * 21 // 20} > {right} {whole}"
+    assert broken.findings.kept[0].offset == FRAME + len(CONFIG)
 
 
 @pytest.mark.parametrize(("busy_s", "found"), [(60, 0), (61.5, 1)])
@@ -270,7 +279,7 @@ def test_more_users_than_are_logged_on_are_found():
     assert told(check(minutes(minute(60, 5, 5)))) == {}
     broken = check(minutes(minute(60, 9, 5)))
     assert told(broken) == {Code.SUM_OPEN: 1}
-    assert "found 9, at most 5" in detail(broken, Code.SUM_OPEN)
+    assert "users-counted: all users: found 9, at most 6" in detail(broken, Code.SUM_OPEN)
 
 
 def test_more_resident_pages_than_storage_are_found():
@@ -278,7 +287,7 @@ def test_more_resident_pages_than_storage_are_found():
     users = [fields("useact", 60, vmduser=f"U{n}", vmdctpvr=60) for n in range(2)]
     logged_on = fields("sytusr", 60, sysusrs=2)
     broken = check(dump(interval(60, CONFIG, storage, logged_on, *users)))
-    assert "found 120, at most 100" in detail(broken, Code.SUM_OPEN)
+    assert "found 120, at most 101" in detail(broken, Code.SUM_OPEN)
 
 
 def test_a_whole_that_the_record_does_not_have_is_not_asked_for():
@@ -286,9 +295,10 @@ def test_a_whole_that_the_record_does_not_have_is_not_asked_for():
     assert told(check(minutes([short]))) == {}
 
 
-def test_bounds_name_fields_that_are_there():
-    for bound in BOUNDS:
-        assert all(layout(bound.table).field(name) for name in [*bound.parts, bound.whole])
+def test_values_that_are_parts_of_others_are_fields_that_are_there():
+    assert len(BOUNDS) == 10
+    for table, part in BOUNDS:
+        assert all(layout(table).field(name) for name in [*part.parts, *part.whole])
 
 
 def test_every_pass_tells_what_it_looked_at():

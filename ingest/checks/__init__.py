@@ -1,1 +1,0 @@
-"""Checks of a dump: time stamps, counters, and consistency of its values."""
