@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -139,7 +139,7 @@ def _columns(_fingerprint: str) -> dict[str, list[str]]:
 
 @contextmanager
 def _database(folder: Path, tables_with_rows: Iterable[str]) -> Iterator[duckdb.DuckDBPyConnection]:
-    """The views over the files of some tables; those of others are empty."""
+    """What the views of some tables read: their files, and no rows of tables that have none."""
     with duckdb.connect(":memory:", config={**QUIET, "memory_limit": MEMORY}) as connection:
         connection.execute(f"SET temp_directory = {text(str(folder))}")
         connection.execute("SET preserve_insertion_order = false")
@@ -147,13 +147,21 @@ def _database(folder: Path, tables_with_rows: Iterable[str]) -> Iterator[duckdb.
             connection.execute(f"CREATE SCHEMA {schema}")
         connection.execute(macros())
         present = set(tables_with_rows)
-        for table in _columns(fingerprint()):
+        for table in _read(present):
             source = f"read_parquet({text(f'{folder}/{table}.parquet')})"
             rows = _rows(table, source if table in present else "")
             connection.execute(f"CREATE MACRO {landed_rows(table)} AS TABLE {rows}")
         intervals = landed_view(INTERVALS).select
         connection.execute(f"CREATE TABLE {INTERVALS} AS {intervals}")
         yield connection
+
+
+def _read(present: Collection[str]) -> dict[str, None]:
+    """The tables that the deltas of some tables are made of; those of others are not asked for."""
+    views = [
+        view for layout in _judged() if layout.name in present for view in relations_of(layout)
+    ]
+    return dict.fromkeys([INTERVAL_ENDS, *(view.partition(".")[2] for view in views)])
 
 
 def _rows(table: str, source: str) -> str:
