@@ -556,17 +556,17 @@ def test_the_seed_picks_places_that_are_not_named():
 
 @pytest.mark.parametrize("kind", COMMON)
 def test_memory_does_not_grow_with_the_dump(kind: str):
-    """A dump of 36 MB made of one sample again and again, in pieces of 16 KiB."""
+    """A dump of 18 MB made of one sample again and again, in pieces of 16 KiB."""
     part = sample(2)
     interval = whole()[part.control : behind(part)]
 
     def pieces() -> Iterator[bytes]:
-        for _ in range(240):
+        for _ in range(120):
             for at in range(0, len(interval), 4 * FRAME):
                 yield interval[at : at + 4 * FRAME]
         yield bytes(FRAME)
 
-    size = 240 * len(interval) + FRAME
+    size = 120 * len(interval) + FRAME
     tracemalloc.start()
     try:
         for _ in damaged(pieces(), [parse_damage(kind)], 1, size):
