@@ -29,6 +29,12 @@ os.environ["XDG_CACHE_HOME"] = str(Path(__file__).resolve().parents[1] / "build"
 os.environ["XDG_CONFIG_HOME"] = str(Path(__file__).resolve().parents[1] / "build" / "config")
 
 
+# No test takes power away: what a process wrote, others read, whether the disk has it or not. Each
+# call takes a millisecond or two, and each dump that lands makes twenty. When and of what it is
+# called is looked at by tests/faults/test_durable.py.
+os.fsync = lambda _file: None
+
+
 # Jobs in the background ignore Ctrl-C, and so would what tests start to interrupt it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

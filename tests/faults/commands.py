@@ -31,7 +31,7 @@ TIMES = {
     *("steps", "looks", "pid", "landed", "known", "counts", "files", "trouble", "pruned"),
 }
 """What differs from run to run of a command that does the same."""
-UNIQUE = ("history.jsonl", "perf.duckdb", ".lock", "summary.txt", ".reason.txt", "first.txt")
+UNIQUE = ("history.jsonl", ".lock", "summary.txt", ".reason.txt", "first.txt")
 
 
 @dataclass(frozen=True)
@@ -180,7 +180,6 @@ COMMANDS = {
             *("--as-of", "2001-12-20"),
         ),
     ),
-    "store catalogue": Command(asked, ("store", "catalogue", *STORE, "-o", f"{SITE}/perf.duckdb")),
     "store compact": Command(months, ("store", "compact", *STORE)),
     "store export": Command(asked, ("store", "export", *STORE, "--iceberg", f"{SITE}/{ICEBERG}")),
     "store repair": Command(lacking, ("store", "repair", *STORE)),
@@ -227,6 +226,7 @@ LIKE = {
         "shell",
         "batch status",
         "store info",
+        "store catalogue",
         "schema list",
         "schema show",
         "schema dictionary",

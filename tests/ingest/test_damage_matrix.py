@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import gzip
 import io
+import itertools
 import json
 import struct
 import tempfile
@@ -15,6 +16,7 @@ import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -28,9 +30,18 @@ from cpmon.ingest import ingest
 from cpmon.ingest.container.source import Source
 from cpmon.ingest.findings import Code
 from cpmon.store import Store, connect
-from tests.generate.damage.test_damage import Back, Offsets, Seen, at_home, check_rows, shifted
+from tests.generate.damage.test_damage import (
+    FEW,
+    Back,
+    Offsets,
+    Seen,
+    at_home,
+    check_rows,
+    shifted,
+)
 from tests.generate.plain_reader import FRAME, Record, Set, records, sets
 from tests.generate.scenario.test_scenario import SMALL
+from tests.ingest.reading import deltas_of
 from tests.scenarios import capture
 
 
@@ -181,12 +192,18 @@ STORED: dict[str, Callable[[bytes], bytes]] = {
     "zstd": zstd,
     "stream": bytes,
 }
-READERS = [
-    "gzip",
-    pytest.param("plain", marks=pytest.mark.slow),
-    pytest.param("zstd", marks=pytest.mark.slow),
-    pytest.param("stream", marks=pytest.mark.slow),
-]
+QUICK, OTHERS = "gzip", ("plain", "zstd", "stream")
+READERS = [QUICK, *(pytest.param(reader, marks=pytest.mark.slow) for reader in OTHERS)]
+
+
+def each_by_two() -> list[Any]:
+    """Each case by the quick reader and by one of the others, in turn.
+
+    What a file or a pipe holds is the same behind all of them: a few cases by each show that.
+    """
+    trials = [(case, QUICK, ()) for case in CASES]
+    trials += [(c, r, pytest.mark.slow) for c, r in zip(CASES, itertools.cycle(OTHERS))]
+    return [pytest.param(c, r, marks=m, id=f"{c.damage}-{r}") for c, r, m in trials]
 
 
 def do(damage: str, data: bytes) -> bytes:
@@ -209,7 +226,8 @@ class Bench:
         if self.reader == "stream":
             self.monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stored)))
         self.said.readouterr()
-        status = run([words[0], "-" if self.reader == "stream" else str(file), *words[1:]])
+        with deltas_of(*FEW):
+            status = run([words[0], "-" if self.reader == "stream" else str(file), *words[1:]])
         told = self.said.readouterr()
         assert "Traceback" not in told.err and "failure of cpmon" not in told.err
         return status, told.out + told.err
@@ -289,8 +307,7 @@ def intact(captured: bool) -> Seen:
         return Seen(tables, {}, landed.about)
 
 
-@pytest.mark.parametrize("reader", READERS)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.damage)
+@pytest.mark.parametrize(("case", "reader"), each_by_two())
 def test_damage_is_told_and_costs_no_more_than_it_must(
     case: Case, reader: str, bench: Callable[[str], Bench]
 ):
@@ -443,8 +460,9 @@ def test_every_kind_of_damage_is_in_the_matrix():
 
 @pytest.mark.parametrize("damage", TAKEN_OFF)
 def test_words_in_front_of_records_are_taken_off(damage: str):
-    checked = check_dump(Source(io.BytesIO(do(damage, whole())), "a.mon"))
-    plain = check_dump(Source(io.BytesIO(whole()), "a.mon"))
+    with deltas_of(*FEW):
+        checked = check_dump(Source(io.BytesIO(do(damage, whole())), "a.mon"))
+        plain = check_dump(Source(io.BytesIO(whole()), "a.mon"))
     assert checked.bytes == plain.bytes
     assert checked.findings.counts == plain.findings.counts | {Code.UNWRAPPED: 1}
 

@@ -148,19 +148,26 @@ def value_impossible(dump: Damage) -> None:
     dump.add("sytprp", "pfxutime", 1 << 50, to={FOURTH}, pfxcpuad=1)
 
 
-CASES: dict[str, tuple[Callable[[Damage], None] | None, set[str]]] = {
-    "sound": (None, set()),
-    "slip": (slip, {"SYTPRP.PFXTOTWT fell"}),
-    "restart": (restart, {"USEACT began anew"}),
-    "restart with events": (restart_with_events, {"USEACT began anew"}),
-    "device varied": (device_varied, {"IODDEV began anew"}),
+CASES: dict[str, tuple[tuple[Callable[[Damage], None], ...], set[str]]] = {
+    "sound": ((), set()),
+    "slip, restart, stale block": (
+        (slip, restart, block_stale),
+        {
+            "SYTPRP.PFXTOTWT fell",
+            "USEACT began anew",
+            "APLSDT_OS_CPU is older than the interval",
+        },
+    ),
+    "impossible value, restart and device with events": (
+        (value_impossible, restart_with_events, device_varied),
+        {"SYTPRP.PFXUTIME is not possible", "USEACT began anew", "IODDEV began anew"},
+    ),
     "processor missing": (
-        processor_missing,
+        (processor_missing,),
         {"SYTPRP is missing", "SYTPRP was not sampled before"},
     ),
-    "block stale": (block_stale, {"APLSDT_OS_CPU is older than the interval"}),
-    "value impossible": (value_impossible, {"SYTPRP.PFXUTIME is not possible"}),
 }
+"""What is done to a dump, to different records of it, and what must be said of that."""
 
 
 @pytest.mark.slow
@@ -171,9 +178,9 @@ def test_check_validate_reports_and_pages_say_the_same(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ):
-    damage, expected = CASES[case]
+    damages, expected = CASES[case]
     dump = Damage(bytearray(whole()))
-    if damage:
+    for damage in damages:
         damage(dump)
     file, store = tmp_path / "lab.mon", tmp_path / "store"
     file.write_bytes(dump.data)

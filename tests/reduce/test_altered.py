@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from cpmon.reduce.metrics.report_set import metrics_of
 from cpmon.store import connect
 from cpmon.store.catalogue.connection import Connection
 from tests.reduce.altered import (
+    Change,
     Fleet,
     cells,
     changed,
@@ -45,31 +47,51 @@ SYSTEMS = {
 processors without partitions, and threads."""
 
 
-def few_or_all(few: int, many: int) -> pytest.MarkDecorator:
-    """A test's arguments `system` and `count`: a few of one system, or many of each."""
-    slow = [pytest.param(name, many, id=name, marks=pytest.mark.slow) for name in SYSTEMS]
-    return pytest.mark.parametrize(("system", "count"), [pytest.param("lab", few, id="few"), *slow])
+@dataclass(frozen=True)
+class Altered:
+    """Reductions of a store, computed; runs that lack a record, and runs of odd counters.
+
+    `lacking`: run -> what it lacks. `odd`: run -> what counters have other values.
+    """
+
+    con: duckdb.DuckDBPyConnection
+    lacking: dict[str, str]
+    odd: dict[str, list[Change]]
 
 
-@few_or_all(6, 24)
-def test_without_a_record_figures_are_the_same_blank_or_noted(
-    system: str, count: int, tmp_path: Path
-):
-    dump, fleet = whole(*SYSTEMS[system]), Fleet(tmp_path)
-    chance = random.Random(f"{system} {count}")
+ALTERED = [
+    pytest.param(("lab", 3, 2), id="few"),
+    *(pytest.param((name, 8, 5), id=name, marks=pytest.mark.slow) for name in SYSTEMS),
+]
+"""A system, and how many runs of each kind: to compute them takes longer than to report them."""
+
+
+@pytest.fixture(scope="module", params=ALTERED)
+def altered(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Altered:
+    system, lacks, changes = request.param
+    dump, fleet = whole(*SYSTEMS[system]), Fleet(tmp_path_factory.mktemp(system))
     fleet.add("BASE", dump)
+    chance = random.Random(f"{system} {lacks}")
     missing = removals(dump, chance, each=3)
-    missing = chance.sample(missing, min(count, len(missing)))
-    for number, record in enumerate(missing):
+    lacking: dict[str, str] = {}
+    for number, record in enumerate(chance.sample(missing, min(lacks, len(missing)))):
         fleet.add(f"LACKS{number}", without(dump, record.offset))
-    con = fleet.computed()
-    before = dict(reported(con, "BASE"))
+        lacking[f"LACKS{number}"] = record.name
+    known, chance = counters(dump), random.Random(f"{system} {changes}")
+    odd: dict[str, list[Change]] = {}
+    for number in range(changes):
+        other, odd[f"ODD{number}"] = changed(dump, known, chance, 40)
+        fleet.add(f"ODD{number}", other)
+    return Altered(fleet.computed(), lacking, odd)
+
+
+def test_without_a_record_figures_are_the_same_blank_or_noted(altered: Altered):
+    con, before = altered.con, dict(reported(altered.con, "BASE"))
     found = {}
-    for number, record in enumerate(missing):
-        name = f"LACKS{number}"
+    for name, record in altered.lacking.items():
         silent = [*silent_changes(before, reported(con, name)), *silent_differences(con, name)]
         if silent:
-            found[record.name] = silent
+            found[record] = silent
     assert not found
 
 
@@ -89,19 +111,10 @@ def silent_differences(con: duckdb.DuckDBPyConnection, run: str) -> list[str]:
     ]
 
 
-@few_or_all(4, 12)
-def test_whatever_counters_say_no_figure_is_impossible(system: str, count: int, tmp_path: Path):
-    dump, fleet = whole(*SYSTEMS[system]), Fleet(tmp_path)
-    known, chance = counters(dump), random.Random(f"{system} {count}")
-    fleet.add("BASE", dump)
-    changes = {}
-    for number in range(count):
-        name = f"ODD{number}"
-        altered, changes[name] = changed(dump, known, chance, 40)
-        fleet.add(name, altered)
-    con = fleet.computed()
+def test_whatever_counters_say_no_figure_is_impossible(altered: Altered):
+    con = altered.con
     assert not impossible_rows(con)
-    for name, made in changes.items():
+    for name, made in altered.odd.items():
         found = [
             f"{title}: {text}"
             for title, result in reported(con, name)
@@ -109,7 +122,7 @@ def test_whatever_counters_say_no_figure_is_impossible(system: str, count: int, 
             for text in impossible(metrics_of(result.report.reduction), row)
         ]
         assert not found, made
-    for line in compare_runs(con, list(changes)).lines:
+    for line in compare_runs(con, list(altered.odd)).lines:
         low, high = (float(bound) for bound in (line.metric.low or "-inf", "inf"))
         scale = line.metric.scale
         assert all(value is None or low - 0.001 <= value / scale <= high for value in line.values)

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import secrets
+import shutil
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
 from obstore.store import MemoryStore
 
-from cpmon.cli.main import Status
+from cpmon.cli.main import Status, run
 from cpmon.cli.results import query_command
-from cpmon.store import Store
+from cpmon.config import Settings
+from cpmon.reduce import reductions
+from cpmon.reduce.engine.reducing import reduce
+from cpmon.store import Store, connect
 from cpmon.store.catalogue.connection import Connection
 from cpmon.store.dumps.compaction import compact, months
 from cpmon.store.files import location, objects
 from cpmon.store.files.files import Files
+from cpmon.store.results.retention import Retention, plan, prune
 from tests.batch.fleet import hourly
 from tests.cli import conftest as commands
 from tests.cli.answer import Answer, Cpmon
@@ -82,27 +90,64 @@ def trials(*quick: tuple[str, str]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize(("site", "lost"), marked, indirect=["site"])
 
 
-@pytest.fixture
-def site(
-    request: pytest.FixtureRequest, cpmon: Cpmon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Site:
+@dataclass(frozen=True)
+class Made:
+    """Such a store as it is made once for each place, and copied for each test.
+
+    `objects`: what it is in object storage.
+    """
+
+    folder: Path
+    names: dict[str, str]
+    objects: dict[str, bytes]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Made]:
+    return functools.cache(lambda place: make(place, tmp_path_factory.mktemp("made")))
+
+
+def make(place: str, folder: Path) -> Made:
     memory = MemoryStore()
-    monkeypatch.setattr(objects, "_opened", lambda _location: memory)
-    store = (
-        tmp_path / "store" if request.param == PLACES[0] else f"s3://perf/{secrets.token_hex(6)}"
-    )
-    made = Site(cpmon, str(store), tmp_path)
+    store = str(folder / "store") if place == PLACES[0] else "s3://perf/made"
     for name, day, damage in (
         *(("first", 0, ""), ("second", 1, "no configuration")),
         *(("late", 2, ""), ("next", 40, "")),
     ):
-        (tmp_path / f"{name}.mon").write_bytes(hourly("ALPHA", 0, 24 * day, damage).data)
-    made.ingest("first", "second", "next")
-    assert made.do("store", "compact").status is Status.DONE
-    made.ingest("late")
-    dumps = made.ask("SELECT dump, source FROM meta.dump")
-    made.names = {Path(row["source"]).stem: row["dump"] for row in dumps}
-    return made
+        (folder / f"{name}.mon").write_bytes(hourly("ALPHA", 0, 24 * day, damage).data)
+    first = [str(folder / f"{name}.mon") for name in ("first", "second", "next")]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(objects, "_opened", lambda _location: memory)
+        for words in (
+            ("ingest", *first, "--system", "ALPHA"),
+            ("store", "compact"),
+            ("ingest", str(folder / "late.mon"), "--system", "ALPHA"),
+        ):
+            assert run([*words, "--store", store]) in (Status.DONE, Status.WARNINGS)
+        with connect(Store(store)) as connection:
+            dumps = connection.sql("SELECT source, dump FROM meta.dump").fetchall()
+    kept = {entry["path"]: bytes(memory.get(entry["path"]).bytes())
+            for page in memory.list() for entry in page}  # fmt: skip
+    return Made(folder, {Path(source).stem: dump for source, dump in dumps}, kept)
+
+
+@pytest.fixture
+def site(
+    request: pytest.FixtureRequest,
+    cpmon: Cpmon,
+    made: Callable[[str], Made],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Site:
+    whole, memory = made(request.param), MemoryStore()
+    monkeypatch.setattr(objects, "_opened", lambda _location: memory)
+    if request.param == PLACES[0]:
+        store = str(shutil.copytree(whole.folder / "store", tmp_path / "store"))
+    else:
+        store = f"s3://perf/{secrets.token_hex(6)}"
+        for name, data in whole.objects.items():
+            memory.put(name, data)
+    return Site(cpmon, store, whole.folder, whole.names)
 
 
 @trials((PLACES[0], "its folder"), (PLACES[1], "one table of a month that one dump has"))
@@ -174,11 +219,13 @@ def test_a_question_whose_files_are_merged_meanwhile_is_asked_again(
 
 @pytest.mark.parametrize("site", PLACES, indirect=True)
 def test_samples_of_a_dump_that_lacks_a_table_are_not_pruned(site: Site):
-    site.do("reduce")
+    store, name = Store(site.store), "processors_by_time"
+    reduce(store, [name], Settings())
     site.lose("date=2001-12-20", "sytprp.parquet")
     left = set(site.files.names("records"))
-    pruned = site.do("store", "prune", "--raw", "1d", "--as-of", "2002-06-01")
-    assert pruned.status is Status.DONE, pruned.err
-    assert f"dump {site.names['late']} stays: it lacks files: cpmon store repair" in pruned.err
+    views = [view for view in reductions() if view.name == name or view.is_private]
+    found = plan(store, views, Retention({}, raw=1), date(2002, 6, 1))
+    assert found.stays == {site.names["late"]: "it lacks files: cpmon store repair first"}
+    prune(store, found)
     late = {name for name in left if "date=2001-12-20" in name}
     assert late <= set(site.files.names("records")) < left

@@ -12,6 +12,7 @@ import pytest
 
 from cpmon.cli.main import Status
 from cpmon.core.errors import StoreError
+from cpmon.ingest import ingest
 from cpmon.store import Store
 from cpmon.store.files import plain_paths
 from cpmon.store.files.plain_paths import plain_path
@@ -38,12 +39,23 @@ summary = "out/%j.txt"
 """
 
 
-@pytest.fixture(autouse=True)
-def _neighbours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Folders that patterns would find beside those meant, and one that DuckDB cannot list."""
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(scope="module")
+def beside(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Stores in folders that patterns would find, some with rows; one that DuckDB cannot list."""
+    folder = tmp_path_factory.mktemp("beside")
     for name in ("st1", "stAx", "sta", "a", "b", "back", "\\\\"):
-        Store(tmp_path / name / "s", create=True)
+        Store(folder / name / "s", create=True)
+    dumps = dumps_in(tmp_path_factory.mktemp("dumps"), 0, 1)
+    for name in ("st1", "stAx", "a"):
+        for file in dumps:
+            ingest(file, Store(folder / name / "s"), system="BESIDE")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _neighbours(beside: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(beside, tmp_path, dirs_exist_ok=True)
 
 
 def dumps_in(folder: Path, *numbers: int) -> list[Path]:
@@ -60,8 +72,6 @@ def test_a_store_in_a_folder_of_any_name_shows_its_own_rows(
     folder = tmp_path / name
     folder.mkdir(parents=True)
     dumps = dumps_in(tmp_path, 0, 1)
-    for beside in ("st1", "stAx", "a"):
-        cpmon("ingest", *dumps, "--store", tmp_path / beside / "s", "--system", "BESIDE")
     assert cpmon("ingest", *dumps, "--store", folder / "s").status is Status.DONE
     sql = "select system, count(*) as n from monitor.sytrsp group by all order by all"
     answer = cpmon("query", sql, "--format", "json", "--store", folder / "s")

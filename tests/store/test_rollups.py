@@ -274,13 +274,13 @@ def test_a_damaged_memory_of_days_is_made_again(two_days: Store, damage: str):
 
 
 def test_every_column_of_a_roll_up_is_described(two_days: Store):
+    """What the comments of the catalogue are made of: those of all views are a test of theirs."""
     brought_up(two_days)
-    rows = ask(
-        two_days,
-        "SELECT column_name, comment FROM duckdb_columns() WHERE schema_name = 'rollup'",
-    )
-    assert {"level", "shift", "total_util", "total_util_max", "total_util_p95"} <= dict(rows).keys()
-    assert [name for name, said in rows if not said or said == "Meaning not known."] == []
+    with connect(two_days, reductions()) as connection:
+        said = {view.name: view.columns for view in connection.documented()}[f"rollup.{NAME}"]
+        assert list(said) == connection.table(f"rollup.{NAME}").columns
+    assert {"level", "shift", "total_util", "total_util_max", "total_util_p95"} <= said.keys()
+    assert [name for name, doc in said.items() if not doc or doc == "Meaning not known."] == []
 
 
 def test_meta_reduced_tells_days_in_a_row(two_days: Store):

@@ -118,7 +118,7 @@ def _moment(second: float) -> datetime:
 
 @pytest.mark.parametrize(
     ("seed", "count"),
-    [(1, 2), *(pytest.param(seed, 6, marks=pytest.mark.slow) for seed in range(2, 8))],
+    [(1, 2), *(pytest.param(seed, 6, marks=pytest.mark.slow) for seed in range(2, 6))],
 )
 def test_a_span_is_shown_as_a_scan_of_everything_shows_it(seed: int, count: int, tmp_path: Path):
     chance = random.Random(seed)
@@ -128,10 +128,14 @@ def test_a_span_is_shown_as_a_scan_of_everything_shows_it(seed: int, count: int,
         Connection(store, reductions(), live=True) as whole,
         Connection(store, reductions(), live=True) as near,
     ):
-        for scope, relation in itertools.product(spans(chance, count, lives), RELATIONS):
+        for number, relation in enumerate(RELATIONS):
+            whole.execute(f"CREATE TEMP TABLE everything_{number} AS FROM {relation}")
+        for scope, (number, relation) in itertools.product(
+            spans(chance, count, lives), enumerate(RELATIONS)
+        ):
             near.point(scope)
-            sql = f"SELECT * FROM {relation} WHERE {scope.condition()} ORDER BY ALL"
-            expected = whole.sql(sql).fetchall()
-            assert near.sql(sql).fetchall() == expected, (scope, relation)
+            sql = f"SELECT * FROM {{}} WHERE {scope.condition()} ORDER BY ALL"
+            expected = whole.sql(sql.format(f"everything_{number}")).fetchall()
+            assert near.sql(sql.format(relation)).fetchall() == expected, (scope, relation)
             found += len(expected)
     assert found > 500
