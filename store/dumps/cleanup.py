@@ -1,7 +1,7 @@
-"""Cleanup of what killed processes left in a store: unfinished files, and removals half done.
+"""Cleanup after killed processes: unfinished files and half-done removals.
 
-Whoever has to remove several files writes down first which ones: the intent. It is carried out by
-the same process, or, if that was killed, by the next one that writes to the store.
+A process that removes several files first writes their names to an intent file. It then carries
+out the intent; if it was killed, the next process that writes to the store does.
 """
 
 from __future__ import annotations
@@ -25,31 +25,31 @@ from .landed_dump import ABOUT, MONTHS
 from .manifest import LANDING, Manifest, folder_of
 
 INTENT = ".intent"
-"""Ends the name of a file in `staging` that says what is to be removed."""
+"""Suffix of intent files in `staging`, which list files to remove."""
 ASIDE = "aside"
-"""Folder of what is left of dumps that were dropped; below it their folders have their names."""
+"""Folder for the remains of dropped dumps; their folders keep their names below it."""
 MERGING = ".merging"
-"""Ends the name of a file in `months` that names folders, while those of dumps become one."""
+"""Suffix of marker files in `months` that list the folders of a merge in progress."""
 FOLDERS = (*("records", "months", "manifest", "runs", "reduced", "batch", "staging", "aside"),)
-"""What a store is made of; none of them may be a link, for then its files were another's."""
+"""Top-level folders of a store. None may be a symlink: its files would be another store's."""
 AGE_S = 86_400
-"""What has no lock is left alone for so long: its owner may still be at work."""
+"""Minimum age for removal of files without a lock: their owner may still be working."""
 _UNLOCKED = re.compile(
     r"\.(store\.json|catalog|classes\.txt|gathered)\.([a-z0-9_]{8}|[0-9a-f]{12})"
 )
 """Unfinished files of earlier versions, which held no locks.
 
-Scratch folders of such versions, tmp and eight letters, stay: they hold empty files, and a folder
-of the user may have such a name.
+Their scratch folders (tmp and eight letters) are left: they hold empty files, and a user's folder
+may have such a name.
 """
 
 
 def clean(files: LocalFiles) -> None:
-    """Finish what killed processes had begun to remove, and remove what they had not finished.
+    """Finishes the removals of killed processes and removes their unfinished files.
 
     Raises:
-        StoreError: a folder of the store is a link, or an intent names files outside of the store.
-        OSError: the disk refuses it.
+        StoreError: a folder of the store is a symlink, or an intent names files outside the store.
+        OSError: the disk refuses a change.
     """
     root, staging = files.root, files.root / STAGING
     for name in FOLDERS:
@@ -73,13 +73,14 @@ def clean(files: LocalFiles) -> None:
 
 
 def replace_and_remove(files: Files, texts: Mapping[str, str], names: Iterable[str]) -> None:
-    """Write some small files and remove others: all of it, though this process be killed.
+    """Writes some small files, then removes others; a killed call is completed by a later process.
 
     Args:
-        texts: files in folders that exist -> what they are to hold. names: what is removed after.
+        texts: file name -> new content; the folders exist.
+        names: files to remove afterwards.
 
     Raises:
-        StoreError: the disk refuses it, or one of the files is outside of the store.
+        StoreError: a file is outside the store.
     """
     made = json.dumps({"replace": dict(texts), "remove": [*names]}).encode()
     if isinstance(files, LocalFiles):
@@ -90,11 +91,11 @@ def replace_and_remove(files: Files, texts: Mapping[str, str], names: Iterable[s
 
 
 def remove(files: Files, names: Iterable[str]) -> None:
-    """Remove files of a store, those that are left of them.
+    """Deletes files of a store; missing ones are ignored.
 
     Raises:
-        StoreError: one of them is outside of the store, behind a link.
-        OSError: the disk refuses it.
+        StoreError: a file is outside the store, behind a symlink.
+        OSError: the disk refuses a change.
     """
     removed = list(names)
     _check_folders(files, removed)
@@ -102,10 +103,10 @@ def remove(files: Files, names: Iterable[str]) -> None:
 
 
 def put_aside(files: Files, folder: str) -> None:
-    """Move what is left of dumps to where nobody reads it; in object storage nobody does so anyway.
+    """Moves a folder of dumps to `aside`, which nobody reads; does nothing in object storage.
 
     Raises:
-        StoreError: the disk refuses it, or a folder is a link.
+        StoreError: a folder is a symlink.
     """
     if not isinstance(files, LocalFiles) or not (source := files.root / folder).is_dir():
         return
@@ -122,13 +123,14 @@ def put_aside(files: Files, folder: str) -> None:
 
 
 def settle(files: Files, manifest: Manifest, marker: str) -> None:
-    """Remove the folders that a marker names and the manifest does not, then the marker.
+    """Deletes the folders that a marker names and the manifest does not, then the marker.
 
-    Before its commit the manifest lacks what a killed process had begun to write; behind it, what
-    that replaced.
+    Before the commit these are the folders that a killed process had begun to write; after it, the
+    folders that were replaced.
 
     Args:
-        marker: a file with {"folders": [...]}; those of "aside" are not removed but put there.
+        marker: a file with {"folders": [...], "aside": [...]}; folders in "aside" are moved to
+            `aside` instead of deleted.
     """
     try:
         said = msgspec.json.decode(files.read(marker), type=_Marker)
@@ -144,7 +146,7 @@ def settle(files: Files, manifest: Manifest, marker: str) -> None:
     for folder in aside:
         if folder in going:
             put_aside(files, folder)
-    # Files of the manifest that the month replaced may be left as well.
+    # Manifest files of the folders that the month replaced may be left as well.
     for folder in named.intersection(folders):
         if folder.startswith(f"{MONTHS}/"):
             manifest.put(manifest.abouts(folder))
@@ -152,7 +154,7 @@ def settle(files: Files, manifest: Manifest, marker: str) -> None:
 
 
 def carry_out(files: Files, intent: str) -> None:
-    """Do what an intent says; others may be doing the same."""
+    """Carries out an intent; other processes may be doing the same."""
     try:
         said = msgspec.json.decode(files.read(intent), type=_Intent)
     except FileNotFoundError:
@@ -168,14 +170,14 @@ def carry_out(files: Files, intent: str) -> None:
 
 
 class _Marker(msgspec.Struct):
-    """What a marker says."""
+    """Content of a marker file."""
 
     folders: list[str]
     aside: list[str] = []
 
 
 class _Intent(msgspec.Struct):
-    """What an intent says: texts of files by their names, and what is removed behind them."""
+    """Content of an intent file: texts to write by file name, then files to remove."""
 
     replace: dict[str, str]
     remove: list[str]
@@ -193,7 +195,7 @@ def _damaged(files: Files, name: str, error: Exception) -> StoreError:
 
 
 def _check_folders(files: Files, names: Iterable[str]) -> None:
-    """Refuse to change files outside of a store on a disk."""
+    """Checks that all files are inside a local store."""
     if isinstance(files, LocalFiles):
         for folder in {folder_of(name) for name in names}:
             check_inside(files.root, Path(f"{files.root}/{folder}"))

@@ -157,7 +157,7 @@ class _Rows:
 
 
 class _Month:
-    """The rows in the file of a month: of one dump after the other, as they are asked for."""
+    """Rows in the file of a month, read dump by dump in file order."""
 
     def __init__(self, groups: Iterator[pa.Table], dropped: Collection[str]) -> None:
         parts = (part for group in groups for part in _by_dump(group))
@@ -165,14 +165,14 @@ class _Month:
         self._next = next(self._parts, None)
 
     def of(self, dump: str) -> Iterator[pa.Table]:
-        """The rows of a dump; none unless they come next."""
+        """Yields the rows of a dump; nothing unless the dump comes next."""
         while self._next is not None and self._next[0] == dump:
             yield self._next[1]
             self._next = next(self._parts, None)
 
 
 def _by_dump(rows: pa.Table) -> Iterator[tuple[str, pa.Table]]:
-    """The rows of each dump, which stand together."""
+    """Splits rows into runs of one dump each."""
     names = rows.column("dump").combine_chunks()
     runs, begin = pc.run_end_encode(names), 0
     for dump, end in zip(runs.values.to_pylist(), runs.run_ends.to_pylist(), strict=True):
@@ -186,7 +186,7 @@ def _repeated(value: str, rows: pa.Table) -> pa.StringArray:
 
 
 def _completed(rows: pa.Table, schema: pa.Schema) -> pa.Table:
-    """Rows with the columns of a schema, in its order; those that they lack are NULL."""
+    """Casts rows to a schema, in its column order; missing columns become NULL."""
     columns = [
         rows.column(column.name).cast(column.type)
         if column.name in rows.column_names
@@ -198,7 +198,7 @@ def _completed(rows: pa.Table, schema: pa.Schema) -> pa.Table:
 
 @contextmanager
 def readable(place: str) -> Iterator[None]:
-    """Turn what is wrong with a file into an error that stops no other month."""
+    """Maps errors of one file to UnreadableError, which fails only its month."""
     try:
         yield
     except (pa.ArrowException, OSError) as error:
@@ -217,7 +217,7 @@ def readable(place: str) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class Month:
-    """The dumps of a system and month, by begin, which are in several folders."""
+    """Dumps of one system and month in several folders, ordered by begin."""
 
     system: str
     month: str
@@ -225,18 +225,18 @@ class Month:
 
     @classmethod
     def build(cls, dumps: Iterable[LandedDump]) -> Month:
-        """Of dumps that are of one."""
+        """Builds the month of dumps that share system and month."""
         in_order = tuple(sorted(dumps, key=_begin))
         return cls(in_order[0].system, in_order[0].month, in_order)
 
     @property
     def old(self) -> list[str]:
-        """The folders that they are in."""
+        """Folders that the dumps are in now."""
         return sorted({dump.folder for dump in self.dumps})
 
     @property
     def folder(self) -> str:
-        """The folder that they are merged into."""
+        """Folder that the dumps are merged into."""
         number = 1 + max(dump.generation for dump in self.dumps)
         named = "\0".join(dump.dump for dump in self.dumps)
         digest = hashlib.blake2b(named.encode(), digest_size=8).hexdigest()
@@ -244,7 +244,7 @@ class Month:
 
     @property
     def tables(self) -> list[str]:
-        """Those that some dump has."""
+        """Tables that at least one dump of the month has."""
         return sorted(frozenset().union(*(dump.tables for dump in self.dumps)))
 
     def __str__(self) -> str:
@@ -253,7 +253,7 @@ class Month:
 
 @dataclass(slots=True)
 class Compacted:
-    """What was done: how many dumps of how many months; why others were not, by month."""
+    """Result of a compaction: number of dumps and months merged, and errors by month."""
 
     dumps: int = 0
     months: int = 0
@@ -261,7 +261,7 @@ class Compacted:
 
 
 def months(store: Store) -> list[Month]:
-    """What there is to merge: months that are over, a later one having begun for the system."""
+    """Months to merge: several folders, and the system has dumps of a later month."""
     by_month: defaultdict[tuple[str, str], list[LandedDump]] = defaultdict(list)
     latest: dict[str, str] = {}
     for dump in store.dumps():
@@ -275,25 +275,25 @@ def months(store: Store) -> list[Month]:
 
 
 def _begin(dump: LandedDump) -> tuple[str, str]:
-    """What dumps are ordered by: the end of the first interval, to the microsecond."""
+    """Sort key of dumps: end of the first interval, to the microsecond, then the name."""
     return dump.first_end or str(dump.begins), dump.dump
 
 
 def size(store: Store, month: Month) -> int:
-    """Bytes of the files that are merged."""
+    """Total size of the files to merge, in bytes."""
     return sum(file.size for folder in month.old for file in store.files.inside(folder).files)
 
 
 def compact(
     store: Store, chosen: Sequence[Month], advance: Callable[[int], None] = lambda _done: None
 ) -> Compacted:
-    """Merge months; one that cannot be merged stops no others.
+    """Merges months; a month that fails does not stop the others.
 
     Args:
-        advance: is called with the bytes that are done, as `size` counts them.
+        advance: called with the bytes done so far, counted as in `size`.
 
     Raises:
-        StoreError: the disk refuses it; months that were done stay so.
+        StoreError: the disk refuses a file; months already merged stay merged.
         BusyError: another process merges, in object storage.
     """
     compacted, done = Compacted(), 0
@@ -314,18 +314,18 @@ def compact(
 
 
 def rewrite(store: Store, month: Month, dropped: Collection[str]) -> bool:
-    """Write a month again without dumps that are in a folder of it, which is put aside.
+    """Rewrites a month without the dropped dumps; its old folders are moved to `aside`.
 
     Args:
-        month: the others.
+        month: the dumps that remain.
 
     Returns:
         False if a dump was merged or pruned meanwhile; then nothing changes.
 
     Raises:
-        StoreError: the disk refuses it; then nothing changes.
+        StoreError: the disk refuses a file; then nothing changes.
         BusyError: another process merges, in object storage.
-        UnreadableError: a file of the others is damaged.
+        UnreadableError: a file of a remaining dump is damaged.
     """
     with store.files.scratch() as scratch:
         for _ in _write(store, month, scratch, dropped):
@@ -336,7 +336,7 @@ def rewrite(store: Store, month: Month, dropped: Collection[str]) -> bool:
 def _write(
     store: Store, month: Month, scratch: Path, dropped: Collection[str] = ()
 ) -> Iterator[int]:
-    """Write the files of a month to a folder of this machine; yields the bytes that are done."""
+    """Writes the files of a month to a local scratch folder; yields the bytes done so far."""
     done = 0
     sizes = {f.name: f.size for folder in month.old for f in store.files.inside(folder).files}
     with writing(store.root):
@@ -350,7 +350,7 @@ def _write(
 
 
 def _abouts(store: Store, month: Month) -> Iterator[dict[str, Any]]:
-    """What is written about the dumps of a month, in their order, with their new folder."""
+    """Metadata of the dumps of a month, in order, with their new folder."""
     with readable(str(month)):
         abouts = {about["dump"]: about for about in store.abouts(month.dumps)}
     for dump in month.dumps:
@@ -360,10 +360,10 @@ def _abouts(store: Store, month: Month) -> Iterator[dict[str, Any]]:
 
 
 def _commit(store: Store, month: Month, scratch: Path, dropped: Collection[str] = ()) -> bool:
-    """Make what was written part of the store, in place of the folders before.
+    """Publishes the written month in place of its old folders.
 
     Args:
-        dropped: dumps that leave the store with these, which are then put aside.
+        dropped: dumps removed from the manifest; if any, the old folders are moved to `aside`.
 
     Returns:
         False if a dump was merged or pruned meanwhile; then nothing changes.

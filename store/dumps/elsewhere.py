@@ -1,12 +1,12 @@
-"""A store in object storage: how a dump lands there, and what killed writers leave.
+"""A store in object storage: publishing of dumps and cleanup after killed writers.
 
-    staging/<token>.upload      where a dump, or a month, is being sent to, and since when
+    staging/<token>.upload      folder of an upload in progress, and when it began
     records/system=VMSYS1/date=2001-12-18/dump=3f1c9a.../<token>/sytrsp.parquet ... dump.json
     manifest/system=VMSYS1/2001-12/3f1c9a....json       written last: then the dump has landed
 
-Each writer sends to a folder of its own, so that two of the same dump do not mix. The file of the
-manifest is put on the condition that there is none: of two writers one lands the dump. Which one,
-the manifest says; what was sent is removed only once it names the folder of another.
+Each writer uploads to a folder of its own, so that two uploads of the same dump do not mix. The
+manifest entry is created only if it does not exist: one of two writers lands the dump. An upload is
+deleted only once the manifest names the folder of the other writer.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ from .manifest import UPLOAD, Manifest, entry_name
 from .staging import Staging
 
 LOCKED = f"{STAGING}/alone.lock"
-"""Is there while a process works that must be alone."""
+"""Lock object; exists while a process needs exclusive access."""
 
 
 def local_folder(location: str) -> Path:
-    """The folder of this machine for what is cached of a store elsewhere."""
+    """Local cache folder of a store in object storage."""
     cache = cache_folder() or Path(tempfile.mkdtemp(prefix="cpmon-"))
     folder = cache / "stores" / blake2b(os.fsencode(location), digest_size=8).hexdigest()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -52,14 +52,14 @@ def local_folder(location: str) -> Path:
 def publish(
     files: Files, manifest: Manifest, staged: Staging, about: Mapping[str, Any], day: date
 ) -> bool:
-    """Send a finished dump, then make it part of the store.
+    """Uploads a finished dump, then adds it to the manifest.
 
     Returns:
-        False if the same dump had been landed meanwhile; then nothing changes.
+        False if the same dump was landed meanwhile; then nothing changes.
 
     Raises:
-        StoreError: the network or the server refuses it. The dump may have landed all the same: who
-            lands it again is told so.
+        StoreError: a network or server error. The dump may have landed nevertheless; landing it
+            again reports that.
     """
     if manifest.find(about["dump"]) is not None:
         return False
@@ -83,10 +83,10 @@ def publish(
 
 @contextmanager
 def alone(files: Files) -> Iterator[None]:
-    """One process at a time, of all machines.
+    """Lock of the store across all machines.
 
     Raises:
-        BusyError: another is at it.
+        BusyError: another process holds it.
     """
     token = secrets.token_hex(6)
     own = msgspec.json.encode(
@@ -123,10 +123,10 @@ def alone(files: Files) -> Iterator[None]:
 
 
 class _Lock(msgspec.Struct):
-    """What the lock says of its holder.
+    """Content of the lock object: its holder.
 
     Attributes:
-        processes: which processes of a machine see each other: those of a container are apart.
+        processes: boot and PID namespace; processes with the same value can see each other.
         since: UTC.
     """
 
@@ -139,7 +139,7 @@ class _Lock(msgspec.Struct):
 
     @property
     def is_left(self) -> bool:
-        """Whether its holder has ended, as far as this process can know."""
+        """Whether its holder has ended, as far as this process can tell."""
         if not self.processes or self.processes != _processes():
             return False
         if self.process == os.getpid():
@@ -148,7 +148,7 @@ class _Lock(msgspec.Struct):
 
 
 _HELD: set[str] = set()
-"""Tokens of the locks that this process has."""
+"""Tokens of the locks that this process holds."""
 
 
 def _lock(files: Files) -> _Lock | None:
@@ -159,7 +159,7 @@ def _lock(files: Files) -> _Lock | None:
 
 
 def _taken_over(files: Files, own: bytes) -> bool:
-    """Take the lock of a process of this machine that could not remove it, or was killed."""
+    """Takes over the lock of a process on this machine that was killed or failed to release it."""
     held = _lock(files)
     if held is None or not held.is_left:
         return False
@@ -171,7 +171,7 @@ def _taken_over(files: Files, own: bytes) -> bool:
 
 
 def _processes() -> str:
-    """What the processes of this machine have in common that see each other; empty if not known."""
+    """Identifier of boot and PID namespace; empty if unknown."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
         return f"{boot}/{Path('/proc/self/ns/pid').stat().st_ino}"
@@ -187,15 +187,12 @@ def _user() -> str:
 
 
 def clean(files: Files, manifest: Manifest, age_s: float = AGE_S) -> None:
-    """Finish what killed processes had begun to remove, and remove what they had begun to send.
+    """Finishes removals of killed processes and deletes their abandoned uploads.
 
-    Of a month that was sent and committed it is the folders that it replaces which are removed.
+    If the upload of a month was committed, the folders that it replaces are deleted instead.
 
     Args:
-        age_s: what was begun less than so long ago is left alone: its writer may be at work.
-
-    Raises:
-        StoreError: the network or the server refuses it.
+        age_s: younger uploads and locks are left alone: their writer may still be working.
     """
     for file in files.inside(STAGING).files:
         if file.name.endswith(INTENT):

@@ -1,7 +1,7 @@
-"""The layouts of a site that dumps landed with, kept in their store for whoever reads it.
+"""Site layouts that dumps landed with, saved in the store for its readers.
 
-`layouts/<digest>.zip` is a folder of layouts, `layouts/current` names that of the last dump that
-landed with any. A folder that CPMON_SCHEMAS names, or `schemas` in the store, wins over it.
+`layouts/<digest>.zip` is an archive of a layout folder; `layouts/current` names the one of the last
+dump that landed with site layouts. CPMON_SCHEMAS, or `schemas` in the store, takes precedence.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from ..files.location import open_files
 FOLDER = "layouts"
 CURRENT = f"{FOLDER}/current"
 LONGEST = 16_000_000
-"""Bytes of all files of an archive: a store may be from elsewhere."""
+"""Maximum unpacked size of an archive in bytes: the store may come from elsewhere."""
 _MEMBER = re.compile(r"(?:records|lengths)\.csv|d[0-9]{2}\w*/\w+\.csv")
 _NO_ARCHIVE = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, RuntimeError)
-"""What reading raises of damaged bytes."""
+"""Exceptions that damaged archives raise."""
 _DIGEST = re.compile(rb"[0-9a-f]{32}")
 _TEMPORARY: list[tempfile.TemporaryDirectory[str]] = []
-"""Folders of this process, where the user has no cache that can be written."""
+"""Temporary folders of this process, used if the user has no writable cache."""
 
 
 def keep_layouts(files: Files) -> None:
-    """Keep the layouts of the site that are in use in a store, if there are any."""
+    """Saves the site layouts in use to a store, if there are any."""
     folder = site_folder()
     if folder is None or not folder.is_dir() or not site_files(folder):
         return
@@ -49,10 +49,10 @@ def keep_layouts(files: Files) -> None:
 
 
 def kept_layouts(location: str) -> Path | None:
-    """A folder of this machine with the layouts that a store keeps; None if it keeps none.
+    """Local folder with the layouts saved in a store; None if there are none.
 
     Raises:
-        StoreError: the archive is damaged, or the place refuses it.
+        StoreError: the archive is damaged, or the storage refuses access.
     """
     files = open_files(location)
     digest = _current(files)
@@ -67,7 +67,7 @@ def kept_layouts(location: str) -> Path | None:
 
 
 def _put(files: Files, name: str, data: bytes) -> None:
-    """Write a file unless it has these bytes."""
+    """Writes a file unless it already has this content."""
     with suppress(FileNotFoundError):
         if files.read(name) == data:
             return
@@ -84,7 +84,7 @@ def _current(files: Files) -> str | None:
 
 
 def _unpacked(files: Files, name: str, folder: Path) -> Path:
-    """The folder that an archive is unpacked to; it appears when it is complete."""
+    """Folder with the unpacked archive; created by one rename once it is complete."""
     if folder.is_dir():
         return folder
     members = _members(files, name)
@@ -99,7 +99,7 @@ def _unpacked(files: Files, name: str, folder: Path) -> Path:
 
 
 def _members(files: Files, name: str) -> dict[str, bytes]:
-    """The files of an archive of layouts."""
+    """Files of a layout archive, by name."""
     try:
         with zipfile.ZipFile(io.BytesIO(files.read(name))) as archive:
             members = archive.infolist()

@@ -1,7 +1,4 @@
-"""What is known of a dump that has landed, from its line in the manifest.
-
-A line is what the `dump.json` of the dump says, too.
-"""
+"""Metadata of a landed dump: one JSON line in the manifest, the same as its `dump.json`."""
 
 from __future__ import annotations
 
@@ -19,36 +16,36 @@ import msgspec
 from ...core.grace_period import INSIDE
 
 ABOUT = "dump.json"
-"""The file with this line in the folder of a dump; the manifest is made from these."""
+"""Metadata file in the folder of a dump; the manifest is built from these."""
 MONTHS = "months"
-"""Folder of the dumps that were merged by month (`compaction`)."""
+"""Folder of dumps that were merged by month (see `compaction`)."""
 _NAME = r"[\w@#$-][\w@#$.-]*"
-"""What dumps and tables are named: a file of that name is in no other folder."""
+"""Pattern of dump and table names: no path separators, no leading dot."""
 _SYSTEM = r"system=[\w.~%-]*"
 _FOLDER = (
     rf"(records/{_SYSTEM}/date=[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}/dump={_NAME}(/[0-9a-f]+)?"
     rf"|{MONTHS}/{_SYSTEM}/[0-9]{{4}}-[0-9]{{2}}\.[0-9]{{4,}}-[0-9a-f]+)"
 )
-"""The folder of a dump, in object storage that of its writer in there, or the folder of a month."""
+"""Folder of a dump (in object storage, with a subfolder per writer) or of a month."""
 _Name = Annotated[str, msgspec.Meta(pattern=rf"^{_NAME}\Z")]
 Folder = Annotated[str, msgspec.Meta(pattern=rf"^{_FOLDER}\Z")]
 
 
 class LandedDump(msgspec.Struct, frozen=True, gc=False):
-    """What a dump holds.
+    """Metadata of one landed dump.
 
     Attributes:
-        folder: of its tables, below the store; one of `MONTHS` has those of other dumps as well.
-        system, dump: its names.
-        begins: the first day that it can have a say in, UTC.
-        days: those that the intervals count to which it closes, as `grace_period` has it.
-        nominal: every interval says how long it should be, so no other dump is asked for it.
-        first_end, first_nominal: when its first interval ends, and whether that says its length.
-        tables: names of those that it has, of which nothing was removed.
+        folder: folder of its tables, below the store; a folder in `MONTHS` holds several dumps.
+        system, dump: name of the system, identity of the dump.
+        begins: first day that it can contribute to, UTC.
+        days: days of the intervals that it closes, see `grace_period`.
+        nominal: every interval states its nominal length, so no other dump is needed for it.
+        first_end, first_nominal: end of its first interval, and whether it states its length.
+        tables: names of its tables, without those that were pruned.
         layouts: fingerprint of the layouts that it was decoded with.
-        stored_size: bytes of the file that it came from; None for a pipe.
-        pruned: its samples were removed; what was reduced from them stands.
-        decoding: what else decides about its rows: releases, layouts and version of cpmon.
+        stored_size: size of the source file in bytes; None for a pipe.
+        pruned: its samples were removed; reductions of them remain.
+        decoding: what else determines its rows: releases, layouts and version of cpmon.
     """
 
     folder: str
@@ -67,31 +64,31 @@ class LandedDump(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def is_merged(self) -> bool:
-        """Whether it is in the folder of a month, with other dumps."""
+        """Whether it is in the folder of a month, together with other dumps."""
         return self.folder.startswith(f"{MONTHS}/")
 
     @property
     def month(self) -> str:
-        """The month of its first record, UTC, as 2001-12."""
+        """Month of its first record, UTC, as 2001-12."""
         return self.folder.split("/")[2].removeprefix("date=")[: len("2001-12")]
 
     @property
     def generation(self) -> int:
-        """How often the month was merged that it is in the folder of; 0 for a folder of its own."""
+        """How often the month of its folder was merged; 0 for a folder of its own."""
         number = self.folder.split("/")[2].partition(".")[2].partition("-")[0]
         return int(number) if self.is_merged else 0
 
     @property
     def rank(self) -> tuple[int, bool, str]:
-        """Of the lines of a dump the least counts: of the newest month, then pruned, then any."""
+        """Sort key of several lines about one dump; the least wins: newest month, then pruned."""
         return -self.generation, not self.pruned, self.folder
 
 
 class _Entry(msgspec.Struct, gc=False):
-    """What the store itself reads of a line; `meta.dump` shows the rest.
+    """The part of a line that the store itself reads; `meta.dump` shows the rest.
 
-    Names become parts of paths, and the store may be from elsewhere. That of the dump is checked by
-    `dumps_in`: msgspec takes as long for it as for the rest of the line.
+    Names become parts of paths, and the store may come from elsewhere. `dumps_in` checks the dump
+    name itself: in msgspec its pattern takes as long as the rest of the line.
     """
 
     dump: str

@@ -1,17 +1,16 @@
-"""The manifest of a store: what is written about each landed dump, by system and month.
+"""The manifest of a store: the metadata of all landed dumps, by system and month.
 
     manifest/system=VMSYS1/2001-12/3f1c9a....json        a dump
-    manifest/system=VMSYS1/2001-12/3f1c9a....pruned.json the same, when its samples were removed
+    manifest/system=VMSYS1/2001-12/3f1c9a....pruned.json the same after its samples were pruned
     manifest/system=VMSYS1/2001-12/32-<digest>.jsonl     32 dumps, one a line
 
-Of a dump that several lines are about the one counts that places it in the folder of a month, in
-the newest one; of several then that which says that its samples were removed; else any, the same to
-everybody. A merge hands on what was removed before it, and what is removed from the folders before
-while it goes on is still in that of the month.
+If several lines describe one dump, the line with the newest month folder wins, then a pruned one,
+then the least folder name, so that all readers choose the same. A merge carries earlier pruning
+over; what is pruned from the old folders during the merge is still in the month's folder.
 
-A question to an old store begins with which dumps there are and what they hold: the manifest tells,
-and nobody needs to look into their folders. A file of it never changes. Many small ones are merged
-into one by whoever lands a dump, so that the files of a month stay few however many dumps it has.
+Readers learn from the manifest which dumps exist and what they hold, without listing their folders.
+A manifest file never changes. Writers merge many small files into one, so that a month has few
+files however many dumps it has.
 """
 
 from __future__ import annotations
@@ -36,25 +35,25 @@ from .landed_dump import ABOUT, MONTHS, LandedDump, dumps_in, line
 FOLDER = "manifest"
 PRUNED = ".pruned"
 LANDING = ".landing"
-"""Ends the name of a file in `staging` that names a landed dump which the manifest lacks as yet."""
+"""Suffix of a file in `staging` that names a published dump not yet in the manifest."""
 UPLOAD = ".upload"
-"""Ends the name of a file in `staging` that names the folder something is being sent to, and those
-that it replaces."""
+"""Suffix of a file in `staging` that names the target folder of an upload and the folders that it
+replaces."""
 FAN = 32
-"""So many files of a month, each of about as many dumps as the others, are merged into one."""
+"""Number of files of a month and size class that triggers a merge."""
 _PLACE = attrgetter("system", "begins", "dump")
 _RETRIES = 5
-"""A merge of another process may remove a file between the listing of its folder and its read."""
+"""Retries of a read: a merge by another process may delete a file between listing and read."""
 
 
 class Manifest:
-    """The manifest of a store; only files that are new are read again."""
+    """The manifest of a store; caches its files and reads only new ones."""
 
     def __init__(self, files: Files, left_out: Collection[str] = ()) -> None:
-        """Nothing is looked at yet.
+        """Creates the manifest without reading it.
 
         Args:
-            left_out: dumps that `dumps`, `dumps_with`, `tables` and `are_merged` do without.
+            left_out: dumps hidden from `dumps`, `dumps_with`, `tables` and `are_merged`.
         """
         self._files = files
         self.left_out = frozenset(left_out)
@@ -82,7 +81,7 @@ class Manifest:
         return [dump for dump in self.dumps() if table in dump.tables]
 
     def tables(self) -> dict[str, set[bool]]:
-        """Each table that has landed -> whether its dumps are merged; both, if some are.
+        """Tables that have landed -> whether their dumps are merged; both values if some are.
 
         Raises:
             StoreError: a file of the manifest cannot be read.
@@ -94,7 +93,7 @@ class Manifest:
         return by_table
 
     def are_merged(self) -> set[bool]:
-        """Whether dumps are merged; both, if some are.
+        """Whether dumps are merged; both values if some are.
 
         Raises:
             StoreError: a file of the manifest cannot be read.
@@ -103,7 +102,9 @@ class Manifest:
 
     @property
     def version(self) -> str:
-        """Changes whenever a dump lands, is merged or is pruned: no file of the manifest does.
+        """Version of the manifest: changes whenever a dump lands, is merged or is pruned.
+
+        It consists of file names, since no manifest file ever changes.
 
         Raises:
             PermissionError: the manifest may not be read.
@@ -111,55 +112,48 @@ class Manifest:
         return "\0".join([*sorted(self._names()), *sorted(self.left_out)])
 
     def find(self, name: str) -> LandedDump | None:
-        """The dump of a name, if it has landed; also one that is left out."""
+        """The landed dump with this name, even if it is left out; None if there is none."""
         return self._dumps().get(name)
 
     def folders(self) -> set[str]:
-        """The folders of all dumps, also of those that are left out."""
+        """Folders of all dumps, including those left out."""
         return {dump.folder for dump in self._dumps().values()}
 
     def has_size(self, stored_size: int) -> bool:
-        """Whether some landed file had that many bytes; if not, another one is surely new."""
+        """Whether a landed file had this size in bytes; if not, a file of this size is new."""
         return any(dump.stored_size == stored_size for dump in self._dumps().values())
 
     def merged_in(self, folder: str) -> Collection[str]:
-        """The dumps in the folder of a month, as of when the manifest was last looked at."""
+        """Dumps in the folder of a month, as of the last read of the manifest."""
         if not self._read:
             self._dumps()
         return self._merged.get(folder, ())
 
     def add(self, about: Mapping[str, Any]) -> None:
-        """Add a landed dump, and merge the files of its month if they are many.
+        """Adds a landed dump and merges the files of its month if there are many.
 
         Args:
-            about: what its `dump.json` says.
+            about: content of its `dump.json`.
 
         Raises:
-            StoreError: the disk refuses it; then the manifest is as it was.
+            StoreError: the disk refuses it; then the manifest is unchanged.
         """
         name = entry_name(about)
         self._files.replace(name, line(about).encode())
-        with suppress(StoreError):  # the dump is added; who lands the next one merges
+        with suppress(StoreError):  # the dump is added; the next landing merges
             self.merge(name)
 
     def put(self, abouts: Sequence[Mapping[str, Any]], dropped: Collection[str] = ()) -> None:
-        """Write anew what some dumps of a month are: of all of them at once, though it be killed.
+        """Replaces the metadata of some dumps of a month, all at once.
 
         Args:
-            abouts: what their `dump.json` says.
-            dropped: dumps of which nothing is to stay.
-
-        Raises:
-            StoreError: the disk refuses it.
+            abouts: contents of their `dump.json`.
+            dropped: dumps to remove from the manifest.
         """
         self._rewrite(folder_of(entry_name(abouts[0])), [*map(line, abouts)], dropped)
 
     def drop(self, dumps: Iterable[LandedDump]) -> None:
-        """Remove what is written about some dumps; a file of theirs is not touched.
-
-        Raises:
-            StoreError: the disk refuses it.
-        """
+        """Removes dumps from the manifest; their own files are not touched."""
         by_month: defaultdict[str, list[str]] = defaultdict(list)
         for dump in dumps:
             by_month[_month_folder(dump.system, dump.month)].append(dump.dump)
@@ -167,14 +161,14 @@ class Manifest:
             self._rewrite(month, [], names)
 
     def lines(self, folder: str) -> list[str]:
-        """What the manifest says of the dumps in a folder: the lines of its `dump.json`."""
+        """Manifest lines of the dumps in a folder, the same as in its `dump.json`."""
         dumps = {d.dump: d for d in self._dumps().values() if d.folder == folder}
         months = {_month_folder(dump.system, dump.month) for dump in dumps.values()}
         texts = (self._data(n).decode() for m in months for n in self._of_month(m))
         return [text for text in _distinct(texts) if dumps_in(text)[0].dump in dumps]
 
     def _rewrite(self, month: str, lines: Sequence[str], dropped: Collection[str]) -> None:
-        """Write one file of a month: these lines, and those of its files but of dropped dumps."""
+        """Writes one file with these lines and those of the month, without dropped dumps."""
         for _ in range(_RETRIES):
             with suppress(FileNotFoundError):  # another process has just merged some
                 names = self._of_month(month)
@@ -186,16 +180,12 @@ class Manifest:
         raise self._restless()
 
     def rebuild(self) -> None:
-        """Make the manifest again from what is written in the folders of dumps and months.
-
-        Raises:
-            StoreError: the disk refuses it.
-        """
+        """Rebuilds the manifest from the `dump.json` files of dumps and months."""
         before = set(self._names())
         lines: defaultdict[str, list[str]] = defaultdict(list)
-        depth = 3 if self._files.is_local else 4  # there a dump is in the folder of its writer
+        depth = 3 if self._files.is_local else 4  # in object storage each writer has a folder
         for folder in (*self._folders("records", depth), *self._folders(MONTHS, depth=2)):
-            with suppress(FileNotFoundError):  # a dump that is being written has none
+            with suppress(FileNotFoundError):  # a dump that is being written has no dump.json
                 for text in self._lines_for(folder):
                     if self._files.is_local or self._is_whole(text):
                         lines[_month_of(text)].append(text)
@@ -203,13 +193,13 @@ class Manifest:
         self._files.delete(sorted(before - made))
 
     def _is_whole(self, text: str) -> bool:
-        """Whether all files of a dump are there: its writer was not killed on the way."""
+        """Whether all files of a dump exist, that is, its writer was not killed."""
         (dump,) = dumps_in(text)
         names = set(self._files.names(dump.folder))
         return all(f"{dump.folder}/{table}.parquet" in names for table in dump.tables)
 
     def _lines_for(self, folder: str) -> list[str]:
-        """What is written in a folder; where that is lost, what the manifest says of it."""
+        """Lines of the `dump.json` of a folder; if that is lost, its lines in the manifest."""
         try:
             return [*map(line, self.written(folder))]
         except (FileNotFoundError, UnreadableError):
@@ -219,7 +209,7 @@ class Manifest:
             raise
 
     def abouts(self, folder: str) -> list[dict[str, Any]]:
-        """What is written in the folder of a landed dump, or about each dump of a month.
+        """Metadata in the folder of a landed dump, or of each dump of a month.
 
         Raises:
             UnreadableError: it is damaged or missing.
@@ -232,7 +222,7 @@ class Manifest:
             raise self.unreadable(folder, error.found or "") from None
 
     def unreadable(self, folder: str, found: str) -> UnreadableError:
-        """The error for what is written about a dump that the manifest has."""
+        """The error for damaged metadata of a dump that the manifest has."""
         return UnreadableError(
             "what is written about a landed dump cannot be read",
             code="dump-metadata-damaged",
@@ -244,10 +234,10 @@ class Manifest:
         )
 
     def written(self, folder: str) -> list[dict[str, Any]]:
-        """The same of a folder that may hold no dump.
+        """Metadata in a folder that may hold no dump.
 
         Raises:
-            FileNotFoundError: nothing is written there.
+            FileNotFoundError: the folder has no `dump.json`.
             UnreadableError: it is damaged.
         """
         name = f"{folder}/{ABOUT}"
@@ -269,12 +259,12 @@ class Manifest:
             ) from None
 
     def _kinds_of_dumps(self) -> set[tuple[frozenset[str], bool]]:
-        """The tables that some dumps have, and whether these are merged."""
+        """Distinct pairs of the tables of a dump and whether it is merged."""
         self._dumps()
         return self._kinds
 
     def _dumps(self) -> dict[str, LandedDump]:
-        """The dumps by name."""
+        """Dumps by name, read again if the manifest changed."""
         for _ in range(_RETRIES):
             names = set(self._names())
             if not names:
@@ -297,7 +287,7 @@ class Manifest:
 
     @property
     def is_readable(self) -> bool:
-        """Whether it is there, and no file of it is damaged."""
+        """Whether the manifest exists and no file of it is damaged."""
         try:
             self._dumps()
         except StoreError:
@@ -305,7 +295,7 @@ class Manifest:
         return True
 
     def _check_new(self) -> None:
-        """Raise where dumps have landed and the manifest is gone.
+        """Raises an error if dumps have landed and the manifest is gone.
 
         A dump that is landing, or was when its process was killed, has a file in `staging`.
         """
@@ -331,10 +321,10 @@ class Manifest:
         )
 
     def _dumps_in(self, name: str) -> tuple[LandedDump, ...]:
-        """The dumps in a file.
+        """Reads the dumps in a file.
 
         Raises:
-            FileNotFoundError: it was merged meanwhile.
+            FileNotFoundError: the file was merged meanwhile.
             StoreError: it cannot be read.
         """
         try:
@@ -343,11 +333,11 @@ class Manifest:
             raise self._damaged(name, str(error)) from None
 
     def _data(self, name: str) -> bytes:
-        """What is in a file; that of several dumps tells by its name whether a line is lost.
+        """Reads a file; the digest in the name of a merged file detects lost lines.
 
         Raises:
-            FileNotFoundError: it was merged meanwhile.
-            StoreError: it is not what was written.
+            FileNotFoundError: the file was merged meanwhile.
+            StoreError: its content does not match its name.
         """
         data = self._files.read(name)
         if name.endswith(".jsonl") and _digest(data) not in name:
@@ -366,10 +356,10 @@ class Manifest:
         )
 
     def _names(self) -> Iterator[str]:
-        """The files of the manifest, in any order.
+        """Names of the manifest files, in any order.
 
         Raises:
-            PermissionError: they or the records may not be read; DuckDB would show no rows.
+            PermissionError: manifest or records may not be read; DuckDB would show no rows.
         """
         if self._files.is_local:
             self._files.inside("records")
@@ -378,7 +368,7 @@ class Manifest:
         )
 
     def _folders(self, above: str, depth: int) -> Iterator[str]:
-        """The folders that are so many levels below one."""
+        """Folders that are `depth` levels below a folder."""
         for folder in self._files.inside(above).folders:
             yield from [folder] if depth == 1 else self._folders(folder, depth - 1)
 
@@ -387,11 +377,7 @@ class Manifest:
         return [name for name in names if name.endswith((".json", ".jsonl"))]
 
     def merge(self, name: str) -> None:
-        """Merge the files of the month of one that are many and of about the same size.
-
-        Raises:
-            StoreError: the disk refuses it.
-        """
+        """Merges files of the same month and size class if there are at least FAN of them."""
         month = folder_of(name)
         alike: defaultdict[int, list[str]] = defaultdict(list)
         for each in self._of_month(month):
@@ -404,14 +390,14 @@ class Manifest:
                     self._files.delete(each for each in names if each != merged)
 
     def _write_merged(self, month: str, lines: Sequence[str]) -> str:
-        """Write lines as one file of a month; returns its name."""
+        """Writes lines as one file of a month and returns its name."""
         name, text = _merged(month, lines)
         self._files.replace(name, text.encode())
         return name
 
 
 def _merged(month: str, lines: Sequence[str]) -> tuple[str, str]:
-    """Name and text of the file with some lines of a month."""
+    """Name and text of the merged file for some lines of a month."""
     text = "".join(sorted(lines))
     return f"{month}/{len(lines)}-{_digest(text.encode())}.jsonl", text
 
@@ -421,14 +407,14 @@ def _digest(data: bytes) -> str:
 
 
 def entry_name(about: Mapping[str, Any]) -> str:
-    """The file of the manifest that is written for a dump."""
+    """Name of the manifest file of a single dump."""
     pruned = PRUNED if "pruned_at" in about else ""
     month = str(about["landed_on"])[: len("2001-12")]
     return f"{_month_folder(about['system'], month)}/{about['dump']}{pruned}.json"
 
 
 def _month_of(text: str) -> str:
-    """The folder of the manifest that a line belongs into."""
+    """Manifest folder that a line belongs to."""
     return folder_of(entry_name(json.loads(text)))
 
 
@@ -437,7 +423,7 @@ def _month_folder(system: str, month: str) -> str:
 
 
 def entries(abouts: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """A file of the manifest with what is written about a dump, or about those of a month."""
+    """Name -> text of the manifest file for a dump, or for the dumps of a month."""
     name = entry_name(abouts[0])
     if len(abouts) == 1:
         return {name: line(abouts[0])}
@@ -445,12 +431,12 @@ def entries(abouts: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 
 def folder_of(name: str) -> str:
-    """The folder that a file is in."""
+    """Folder of a file name."""
     return name.rpartition("/")[0]
 
 
 def _size_class(name: str) -> int:
-    """How often as many files as FAN were merged into this one."""
+    """Size class of a file: number of merges of FAN files that led to it."""
     file = name.rpartition("/")[2]
     count, of = int(file.partition("-")[0]) if file.endswith(".jsonl") else 1, 0
     while count >= FAN:
@@ -459,7 +445,7 @@ def _size_class(name: str) -> int:
 
 
 def _distinct(texts: Iterable[str], dropped: Collection[str] = ()) -> list[str]:
-    """The lines of some files, one a dump: the one that counts; none of a dropped dump."""
+    """Lines of some files, the winning one per dump, without dropped dumps."""
     lines: dict[str, tuple[tuple[int, bool, str], str]] = {}
     for text in "".join(texts).splitlines(keepends=True):
         (dump,) = dumps_in(text)
@@ -478,13 +464,13 @@ def _by_name(files: Iterable[tuple[LandedDump, ...]]) -> dict[str, LandedDump]:
 
 @dataclass(frozen=True, slots=True)
 class TableFile:
-    """A file with rows of a table, or with what is said about dumps; or a pattern of such files.
+    """A file with rows of a table or with dump metadata, or a pattern of such files.
 
     Attributes:
         name: below the store.
-        is_merged: it is of a month, and has columns `system`, `date` and `dump`; else its path says
-            what these are.
-        dumps: those whose rows are read; without them all are.
+        is_merged: a file of a month, with columns `system`, `date` and `dump`; otherwise its path
+            contains these.
+        dumps: read only the rows of these dumps; empty for all.
     """
 
     name: str
@@ -493,7 +479,7 @@ class TableFile:
 
 
 def table_files(manifest: Manifest, file: str, dumps: Iterable[LandedDump]) -> list[TableFile]:
-    """The files of some name that some dumps have, in order: `sytrsp.parquet`, `dump.json`."""
+    """Files with this name of some dumps, ordered: `sytrsp.parquet`, `dump.json`."""
     by_folder: dict[str, list[LandedDump]] = {}
     table, _, suffix = file.rpartition(".")
     for dump in dumps:
@@ -502,7 +488,7 @@ def table_files(manifest: Manifest, file: str, dumps: Iterable[LandedDump]) -> l
     files = []
     for folder, chosen in sorted(by_folder.items()):
         names = {dump.dump for dump in chosen}
-        merged = manifest.merged_in(folder)  # none where another merge has replaced the folder
+        merged = manifest.merged_in(folder)  # empty if another merge has replaced the folder
         is_some = chosen[0].is_merged and not (merged and names.issuperset(merged))
         of_some = tuple(sorted(names)) if is_some else ()
         files.append(TableFile(f"{folder}/{file}", chosen[0].is_merged, of_some))
@@ -510,19 +496,19 @@ def table_files(manifest: Manifest, file: str, dumps: Iterable[LandedDump]) -> l
 
 
 def anywhere(file: str, kinds: Iterable[bool]) -> list[TableFile]:
-    """Patterns of the files of some name that all dumps have. Each matches at least one of them.
+    """Patterns of the files with this name over all dumps; each matches at least one file.
 
     Args:
-        kinds: whether the dumps that have it are merged.
+        kinds: whether the dumps that have the file are merged.
     """
     patterns = {False: f"records/*/*/*/{file}", True: f"{MONTHS}/*/*/{file}"}
     return [TableFile(patterns[is_merged], is_merged) for is_merged in sorted(kinds)]
 
 
 def alike(files: Sequence[TableFile]) -> Iterator[tuple[bool, list[TableFile]]]:
-    """Files that are read alike: of dumps, of whole months, and of some dumps of months.
+    """Groups files by how they are read: of single dumps, whole months, and part of a month.
 
-    Those of dumps come first: a pattern is looked up where it stands, and dumps move to months.
+    Single dumps come first: DuckDB expands a pattern when it reaches it, and dumps move to months.
     """
     for is_merged, is_whole in ((False, True), (True, True), (True, False)):
         some = [f for f in files if f.is_merged is is_merged and (not f.dumps) is is_whole]

@@ -1,8 +1,8 @@
-"""Tables to Parquet: buffered into row groups, encoded by the role of the column, durable.
+"""Parquet writer: buffered row groups, encodings by column role, durable files.
 
-The settings are a measured choice (`make bench` prints it again): counters and levels are split
-by byte and packed, since their high bytes hardly change; what repeats is a dictionary; what
-climbs in steps is stored as differences.
+The settings are measured (`make bench` prints the comparison): counters and gauges are split by
+byte and compressed, since their high bytes rarely change; repeating values use a dictionary;
+increasing values are stored as differences.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import Any
 import pyarrow as pa
 
 ROW_GROUP_BYTES = 16 * 1024 * 1024
-"""Arrow bytes that are collected before they are written: what a window brings of a busy table, so
-that writing goes on all the time and little is left at the end."""
+"""Arrow bytes buffered per row group: about what one window adds to a busy table, so that writing
+is continuous and little is left at the end."""
 ROW_GROUP_ROWS = 256 * 1024
 
 CLIMBING = ("tod", "tod_us", "record_offset")
@@ -44,7 +44,7 @@ class TableWriter:
         self._writer = pq.ParquetWriter(self._file, schema, **settings(schema))
 
     def write(self, table: pa.Table) -> None:
-        """Add rows; they reach the file when a row group is full."""
+        """Appends rows; they are written once a row group is full."""
         self._waiting.append(table)
         self.bytes += table.nbytes
         self.waiting_bytes += table.nbytes
@@ -55,15 +55,16 @@ class TableWriter:
 
     @property
     def flush_gain(self) -> float:
-        """How much a flush now is worth: the square of what it frees, by what it costs.
+        """Benefit of a flush now: bytes freed, squared, per cost.
 
-        Every column of a row group takes memory until the file is closed, some 0.9 kB. Of buffers
-        with one sum, those make the fewest that are as the root of rate times columns.
+        Each column of a row group takes about 0.9 kB of memory until the file is closed. For a
+        fixed total of buffers, this metadata is smallest if buffer sizes follow
+        sqrt(rate * columns).
         """
         return self.waiting_bytes**2 / (len(self._schema) * self.bytes) if self.bytes else 0.0
 
     def close(self, *, durable: bool = True) -> None:
-        """Write what is left, and make the file durable if it is to be kept."""
+        """Writes the buffered rows and closes the file; `durable` also fsyncs it."""
         self.flush()
         self._writer.close()
         self._file.close()
@@ -72,16 +73,16 @@ class TableWriter:
                 os.fsync(written.fileno())
 
     def abandon(self) -> None:
-        """Close the file without finishing it; nothing more can be written."""
+        """Closes the file without finishing it; no further writes are possible."""
         self._waiting.clear()
-        # Left to itself, pyarrow would try to write the footer when the writer is collected.
+        # Otherwise pyarrow would try to write the footer when the writer is garbage collected.
         with contextlib.suppress(OSError, ValueError):
             self._writer.close()
         with contextlib.suppress(OSError):
             self._file.close()
 
     def flush(self) -> None:
-        """Write what is waiting as a row group."""
+        """Writes the buffered rows as one row group."""
         if self._waiting:
             whole = pa.concat_tables(self._waiting).unify_dictionaries()
             self._writer.write_table(whole, row_group_size=max(len(whole), 1))
@@ -89,7 +90,7 @@ class TableWriter:
 
 
 def settings(schema: pa.Schema) -> dict[str, Any]:
-    """How each column of a landed table is encoded and compressed."""
+    """Parquet writer options for a landed table: encoding and compression of each column."""
     encodings, dictionaries = {}, []
     for column in schema:
         kind = _encoding(column)

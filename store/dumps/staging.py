@@ -1,4 +1,4 @@
-"""A dump that is being written: its tables, in a folder that nobody looks into yet."""
+"""A dump that is being written: its tables, in a folder that no reader sees yet."""
 
 from __future__ import annotations
 
@@ -12,16 +12,15 @@ from ..files.disk import writing
 from .parquet import TableWriter
 
 WAITING_BYTES = 48 * 1024 * 1024
-"""Rows of all tables of a dump that may wait for their row groups; then one is written."""
+"""Limit of buffered rows over all tables of a dump; above it, one row group is written."""
 
 
 @dataclass
 class Staging:
-    """A dump that is being written; nobody sees it before it is published.
+    """A dump that is being written; invisible until it is published.
 
     Attributes:
-        folder: where its files are until then.
-        rows: rows written so far, by table.
+        folder: its files until then.
     """
 
     folder: Path
@@ -29,15 +28,11 @@ class Staging:
 
     @property
     def rows(self) -> dict[str, int]:
-        """Rows by table."""
+        """Number of rows written so far, by table."""
         return {name: writer.rows for name, writer in sorted(self._writers.items())}
 
     def write(self, name: str, table: pa.Table) -> None:
-        """Add rows to a table of the dump.
-
-        Raises:
-            StoreError: the disk refuses them.
-        """
+        """Appends rows to a table of the dump."""
         with writing(self.folder.parent.parent):
             if name not in self._writers:
                 self._writers[name] = TableWriter(self.folder / f"{name}.parquet", table.schema)
@@ -46,12 +41,12 @@ class Staging:
                 max(self._writers.values(), key=lambda writer: writer.flush_gain).flush()
 
     def close(self) -> None:
-        """Finish all tables and make them durable: two at a time, most of it is waiting."""
+        """Finishes all tables and fsyncs them, two at a time: mostly it waits for the disk."""
         with ThreadPoolExecutor(max_workers=2) as pool:
             for _ in pool.map(TableWriter.close, self._writers.values()):
                 pass
 
     def abandon(self) -> None:
-        """Close the files without finishing them."""
+        """Closes the files without finishing them."""
         for writer in self._writers.values():
             writer.abandon()

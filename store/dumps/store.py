@@ -1,17 +1,17 @@
-"""The folder of landed dumps: what is in it, and how a dump gets in by a single rename.
+"""A store: the layout of its folder, and how a dump is published by a single rename.
 
 STORE/
-  store.json         what this folder is
+  store.json         marker with the version of the store
   records/system=VMSYS1/date=2001-12-18/dump=3f1c9a.../sytrsp.parquet ... dump.json
-  months/system=VMSYS1/2001-11.0001-<digest>/  the same of all dumps of a month (`compaction`)
-  manifest/          what each dump is and holds, by system and month
-  layouts/           of the site, that dumps landed with, if it has any (`kept_layouts`)
+  months/system=VMSYS1/2001-11.0001-<digest>/  the same for all dumps of a month (`compaction`)
+  manifest/          metadata of each dump, by system and month
+  layouts/           site layouts that dumps landed with, if any (`kept_layouts`)
   runs/2600NP.json   named measurements, with their companion figures
-  classes.txt        which users belong together, if that was defined
-  staging/           half-written dumps; safe to delete
-  aside/             what `repair` found of dumps that lack files; nobody reads it
+  classes.txt        user classes, if defined
+  staging/           dumps being written; safe to delete
+  aside/             dumps that `repair` found incomplete; nobody reads it
 
-In object storage the same names are used; `elsewhere` says how a dump gets in there.
+Object storage uses the same names; `elsewhere` documents how a dump lands there.
 """
 
 from __future__ import annotations
@@ -48,29 +48,30 @@ OWN = frozenset(
         *("records", MONTHS, "manifest", "runs", "reduced", STAGING, ASIDE),
     }
 )
-"""Files and folders in the folder of a store that only the store itself writes."""
+"""Files and folders of a store that only cpmon itself writes."""
 _MARKED = json.dumps({"version": VERSION}).encode()
 
 
 class Store:
-    """A store, in a folder or in object storage. Opening one reads nothing but its marker.
+    """A store, in a folder or in object storage. Opening it reads only the marker.
 
     Attributes:
-        files: its files, by their names below it.
-        root: its folder; of one elsewhere a folder of this machine, for what is cached of it.
-        records, runs, staging: folders of landed dumps, of runs, of dumps that are being written.
-        manifest: which dumps there are.
-        left_out: files that readers do without.
+        files: its files, by name below the store.
+        root: its folder; for object storage, a local cache folder.
+        records, runs, staging: folders of landed dumps, of runs, of dumps being written.
+        manifest: the landed dumps.
+        left_out: files hidden from readers.
     """
 
     def __init__(self, location: str | Path, *, create: bool = False) -> None:
-        """Open a store, or make one where `create` allows it.
+        """Opens a store; with `create`, makes a missing one.
 
         Args:
             location: a path, or a URL of object storage.
 
         Raises:
-            StoreError: there is none, the folder holds something else, or a newer version.
+            StoreError: there is no store, the folder holds other files, or the version is
+                not supported.
         """
         self.files = open_files(str(location))
         is_local = isinstance(self.files, LocalFiles)
@@ -86,10 +87,10 @@ class Store:
             check_version(self.files)
 
     def without(self, dumps: Collection[str] = (), files: Collection[str] = ()) -> Store:
-        """This store for a reader: as if some dumps had never landed, and files were not there.
+        """This store as a reader sees it without some dumps and files.
 
         Args:
-            files: of runs and kept results, by their names below the store.
+            files: names of runs and materialized results, below the store.
         """
         other = copy.copy(self)
         other.manifest = Manifest(self.files, self.manifest.left_out | {*dumps})
@@ -98,16 +99,16 @@ class Store:
 
     @property
     def location(self) -> str:
-        """Where another process finds it: an absolute path or a URL."""
+        """Absolute path or URL, valid in any process."""
         return self.files.uri("").rstrip("/")
 
     def find(self, dump: str) -> Path | None:
-        """The folder of a landed dump, by identity; that of a month has other dumps as well."""
+        """Folder of a landed dump, by identity; a month folder holds other dumps as well."""
         landed = self.manifest.find(dump)
         return None if landed is None else self.root / landed.folder
 
     def about(self, dump: str) -> dict[str, Any] | None:
-        """What was written about a landed dump, by identity; None if it is not here."""
+        """Metadata of a landed dump, by identity; None if the store does not have it."""
         landed = self.manifest.find(dump)
         if landed is None:
             return None
@@ -115,7 +116,7 @@ class Store:
         return next((about for about in abouts if about["dump"] == dump), None)
 
     def abouts(self, dumps: Iterable[LandedDump]) -> Iterator[dict[str, Any]]:
-        """What was written about some landed dumps, folder by folder."""
+        """Yields the metadata of landed dumps, folder by folder."""
         for folder, group in itertools.groupby(
             sorted(dumps, key=lambda dump: dump.folder), key=lambda dump: dump.folder
         ):
@@ -128,18 +129,18 @@ class Store:
 
     @property
     def state(self) -> tuple[Sequence[LandedDump], bool]:
-        """What differs once dumps have landed, were merged or pruned, or while they are merged."""
+        """Snapshot to compare: changes when dumps land, are merged or pruned, or a merge starts."""
         return self.dumps(), self.is_merging
 
     def tables(self) -> set[str]:
-        """Names of the tables that at least one dump has landed in."""
+        """Names of the tables that at least one landed dump has."""
         return set(self.manifest.tables())
 
     def clean(self) -> None:
-        """Finish or remove what killed processes left. Whoever writes to a store begins with it.
+        """Finishes or removes the work of killed processes. Every writer of a store calls it first.
 
         Raises:
-            StoreError: the disk refuses it, or a folder of the store is a link.
+            StoreError: a folder of the store is a symlink, or the disk refuses a change.
         """
         if not isinstance(self.files, LocalFiles):
             elsewhere.clean(self.files, self.manifest)
@@ -155,10 +156,10 @@ class Store:
 
     @property
     def is_merging(self) -> bool:
-        """Whether the folders of dumps are becoming one, or were, when the process was killed.
+        """Whether a merge of a month is in progress, or was when its process was killed.
 
-        Some dumps are then in two folders; the manifest says which counts. Nobody else looks into
-        folders in object storage.
+        Some dumps are then in two folders, and the manifest tells which one counts. In object
+        storage this does not matter: readers never list folders there.
         """
         return self.files.is_local and bool(self._merging())
 
@@ -168,11 +169,7 @@ class Store:
 
     @contextmanager
     def stage(self) -> Iterator[Staging]:
-        """A place to write a dump to; removed at the end unless it was published.
-
-        Raises:
-            StoreError: the disk refuses it.
-        """
+        """Scratch folder to write a dump to; removed on exit unless the dump was published."""
         if self.files.is_local:
             with writing(self.root):
                 for needed in (self.records, self.runs):
@@ -187,21 +184,19 @@ class Store:
                 staged.abandon()
 
     def publish(self, staged: Staging, about: dict[str, Any], day: date) -> bool:
-        """Make a staged dump part of the store: by one rename, then it comes into the manifest.
+        """Publishes a staged dump: renames its folder, then adds it to the manifest.
 
-        A process that is killed between them leaves an intent, and the next one that writes to the
-        store adds the dump. In object storage the manifest alone decides (`elsewhere`).
+        If the process is killed in between, an intent file remains, and the next process that
+        writes to the store adds the dump. In object storage only the manifest counts (see
+        `elsewhere`).
 
         Args:
             staged: the dump; its tables are finished here.
-            about: what `dump.json` says; `system` and `dump` name the folder.
-            day: of the first record, UTC.
+            about: content of `dump.json`; `system` and `dump` name the folder.
+            day: day of the first record, UTC.
 
         Returns:
-            False if the same dump had been landed meanwhile; then nothing changes.
-
-        Raises:
-            StoreError: the disk refuses it.
+            False if the same dump was landed meanwhile; then nothing changes.
         """
         with writing(self.root):
             staged.close()
@@ -226,16 +221,16 @@ class Store:
                 try:
                     self._finish_landing(intent)
                 except (OSError, StoreError):
-                    target.rename(staged.folder)  # what is refused has not landed
+                    target.rename(staged.folder)  # a refused dump has not landed
                     intent.unlink(missing_ok=True)
                     raise
         return True
 
     def _finish_landing(self, intent: Path) -> None:
-        """Add a dump to the manifest, if its folder was renamed; its intent names that.
+        """Adds a dump to the manifest if its folder was renamed; the intent names the folder.
 
         Raises:
-            StoreError: the disk refuses it, or the folder is not that of the dump it tells of.
+            StoreError: the folder is not the one that its `dump.json` implies.
         """
         with suppress(FileNotFoundError):  # not renamed, or another process has just finished it
             folder = intent.read_text(encoding="utf-8", errors="replace")
@@ -255,16 +250,16 @@ class Store:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """One process at a time: the same dump must not land twice, nor a month be merged twice.
+        """Lock of the store, so that no dump lands twice and no month is merged twice.
 
         Raises:
-            BusyError: another is at it, in object storage; on a disk it is waited for.
+            BusyError: another process holds it, in object storage; on a disk the call waits.
         """
         if not self.files.is_local:
             with elsewhere.alone(self.files):
                 yield
             return
-        self.records.mkdir(exist_ok=True)  # of a store that nothing landed in
+        self.records.mkdir(exist_ok=True)  # missing in a store without dumps
         handle = os.open(self.records, os.O_RDONLY)
         try:
             with suppress(OSError):  # some network disks lock no folders
@@ -292,7 +287,7 @@ class Store:
         self.files.replace(MARKER, _MARKED)
 
     def _is_empty(self) -> bool:
-        """Nothing is here but, perhaps, the marker that another process is writing just now."""
+        """Whether there are no files, except a marker that another process is writing."""
         if self.files.is_local and self.root.exists():
             return self.root.is_dir() and all(
                 f.name.startswith(f".{MARKER}") for f in self.root.iterdir()
@@ -300,7 +295,7 @@ class Store:
         return next(self.files.names(), MARKER) == MARKER
 
     def discard_unused(self) -> None:
-        """Remove a store that this object made if there is nothing in it but empty folders."""
+        """Removes a store that this object created if it holds only empty folders."""
         if not self.files.is_local:
             if self.is_new and [*itertools.islice(self.files.names(), 2)] == [MARKER]:
                 self.files.delete([MARKER])
@@ -319,10 +314,10 @@ class Store:
 
 
 def check_version(files: Files) -> None:
-    """Check that a store is there, and one of this version.
+    """Checks that a store exists and has this version.
 
     Raises:
-        StoreError: there is no store, or it is of another version.
+        StoreError: there is no store, or it has another version.
     """
     data, place = _marker(files), files.location
     if data is None:
@@ -357,16 +352,16 @@ def check_version(files: Files) -> None:
 
 
 class _Marker(msgspec.Struct):
-    """What the marker of a store says."""
+    """Content of the marker file of a store."""
 
     version: int | str
 
 
 def _marker(files: Files) -> bytes | None:
-    """What the marker of a store says; None where there is none.
+    """Content of the marker file; None if there is none.
 
     Raises:
-        StoreError: this user may not know, or not read it.
+        StoreError: the user may not read it.
     """
     try:
         return files.read(MARKER)
