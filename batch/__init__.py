@@ -1,4 +1,4 @@
-"""Unattended work: one command lands new dumps, reduces them and writes reports and a summary."""
+"""Unattended batches: land new dumps, reduce them, write reports and a summary."""
 
 from .plan import Plan, read_plan
 from .result import BatchResult

@@ -1,4 +1,4 @@
-"""Days of a site's time zone: those of a dump's intervals, and the bounds of a day."""
+"""Days in a site's time zone: the days of a dump's intervals, and the bounds of a day."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..core.grace_period import GRACE, INSIDE
 from ..store.dumps.store import Store
 
 MAX_AHEAD = timedelta(days=1)
-"""An interval that ends later than this from now has a damaged time stamp."""
+"""An interval that ends later than now plus this has a damaged time stamp."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ def dump_days(store: Store, dump: str, zone: ZoneInfo) -> DumpDays:
 
 
 def day_bounds(first: date, last: date, zone: ZoneInfo) -> tuple[datetime, datetime]:
-    """UTC bounds of the interval ends that belong to some days; a day may have 23 or 25 hours."""
+    """UTC bounds of the interval ends of some days; a day may have 23 or 25 hours."""
     midnights = (datetime.combine(d, time.min, zone) for d in (first, last + timedelta(days=1)))
     since, until = (midnight.astimezone(UTC) + GRACE for midnight in midnights)
     return since, until

@@ -1,4 +1,4 @@
-"""Hooks: commands of the site that get an event as JSON on standard input, without a shell."""
+"""Hooks: commands of the site that read an event as JSON from standard input; no shell is used."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from .log import Log, ascii_line
 from .result import BatchResult
 
 OUTPUT_BYTES = 2000
-"""How much of a hook's output is read, from its end."""
+"""Maximum length of a hook's output that is logged; the end is kept."""
 
 
 def run_hook(
     hook: str, settings: BatchSettings, event: dict[str, Any], result: BatchResult, log: Log
 ) -> None:
-    """Run a command of the settings to its end; a failure is logged and noted in the result.
+    """Run a hook to completion; a failure is logged and noted in the result.
 
     Args:
-        hook: its key in the settings. event: what the command reads from standard input.
+        hook: its key in the settings. event: passed to the command on standard input.
     """
     command: tuple[str, ...] = getattr(settings, hook)
     if command and (failure := run_command(command, event, settings.hook_limit.seconds, log)):
@@ -33,10 +33,10 @@ def run_hook(
 
 
 def run_command(command: tuple[str, ...], event: dict[str, Any], seconds: float, log: Log) -> str:
-    """Run a command; returns the reason if it failed, else an empty text.
+    """Run a command; returns the reason of a failure, else an empty text.
 
     Args:
-        seconds: time limit; after it the command and its children are killed.
+        seconds: time limit, after which the command and its children are killed.
     """
     with tempfile.TemporaryFile() as output:
         try:
@@ -59,7 +59,7 @@ def run_command(command: tuple[str, ...], event: dict[str, Any], seconds: float,
 
 
 def _wait(process: subprocess.Popen[bytes], data: bytes, seconds: float) -> str:
-    """Wait for a command that reads `data`; returns how it failed, or an empty text."""
+    """Pass `data` to a command and wait for it; returns the reason of a failure, or empty text."""
     try:
         process.communicate(data, timeout=seconds)
     except subprocess.TimeoutExpired:

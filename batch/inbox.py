@@ -1,4 +1,4 @@
-"""Files of the inboxes: discovery, the check that they are complete, and quarantine."""
+"""Files of the inboxes: discovery, completeness check, and quarantine."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from ..store.files.disk import replace_durably
 from .log import ascii_path
 
 Observation = tuple[int, int, float]
-"""Size and time of change (ns) of a file, and since when it is observed so (s since 1970)."""
+"""Size and mtime (ns) of a file, and when they were first observed (s since 1970)."""
 
 REASON_SUFFIX = ".reason.txt"
 
 
 YOUNG, GROWING = "changed a moment ago", "has changed since the last look"
-"""Why a file is not complete."""
+"""Reasons why a file is considered incomplete."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A file of an inbox as it was when the folder was listed."""
+    """A file of an inbox, as listed."""
 
     path: Path
     inbox: InboxSettings
@@ -45,7 +45,7 @@ class Candidate:
 
     @property
     def is_unchanged(self) -> bool:
-        """Whether size and time of change are still the same."""
+        """Whether size and mtime are unchanged."""
         try:
             status = self.path.stat()
         except OSError:
@@ -56,11 +56,11 @@ class Candidate:
 def candidates(
     inbox: InboxSettings, skipped: tuple[Path, ...], unreadable: dict[Path, str]
 ) -> Iterator[Candidate]:
-    """The files of an inbox, in no order.
+    """The files of an inbox, unordered.
 
     Args:
         skipped: folders that are not searched.
-        unreadable: gets the folders and files that cannot be read, with the reason.
+        unreadable: collects folders and files that cannot be read, with the reason.
     """
 
     def failed(error: OSError) -> None:
@@ -88,13 +88,13 @@ def candidates(
 
 
 def incomplete(file: Candidate, previous: Observation | None, now: float) -> str:
-    """The reason why a file may not be complete yet; empty if it may be read.
+    """The reason why a file may be incomplete; empty if it can be read.
 
-    Where its time of change is in the future, the time for which it was observed unchanged counts:
-    a clock that jumps, here or where the file was written, must not defer it for ever.
+    If its mtime is in the future, the time since the first observation counts instead, so that a
+    clock that jumps, here or on the sender, does not defer the file for ever.
 
     Args:
-        previous: an earlier observation of the file, if there is one.
+        previous: an earlier observation of the file, if any.
         now: seconds since 1970.
     """
     if previous is not None and previous[:2] != (file.size, file.mtime_ns):
@@ -107,7 +107,7 @@ def incomplete(file: Candidate, previous: Observation | None, now: float) -> str
 
 
 def observe(file: Candidate, previous: Observation | None, now: float) -> Observation:
-    """The observation of an incomplete file: the previous one, unless it has changed."""
+    """The observation of an incomplete file: the previous one, unless the file has changed."""
     if previous is not None and previous[:2] == (file.size, file.mtime_ns):
         return previous
     return file.size, file.mtime_ns, now
@@ -116,7 +116,7 @@ def observe(file: Candidate, previous: Observation | None, now: float) -> Observ
 def _has_end_of_data(path: Path) -> bool:
     """Whether a plain MONWRITE file ends with an end-of-data record.
 
-    A frame of zeros is none: a file that is being copied may have its full size from the start.
+    A frame of zeros does not count: a file may have its full size while it is still being copied.
     """
     try:
         with path.open("rb") as file:
@@ -132,12 +132,12 @@ def _has_end_of_data(path: Path) -> bool:
 
 
 def quarantine(path: Path, folder: Path, reason: str) -> Path:
-    """Move a file that is no dump into a folder; returns its new path, which replaces no file.
+    """Move a file that is not a dump into a folder under an unused name; returns the new path.
 
-    The reason is written first, so that no file is there without one if the process is killed.
+    The reason is written first, so that a killed process leaves no file without one.
 
     Raises:
-        CpmonError: it cannot be moved; it stays in the inbox.
+        CpmonError: the file cannot be moved; it stays in the inbox.
     """
     note = None
     try:
@@ -174,7 +174,7 @@ def quarantined(folder: Path | None) -> list[tuple[Path, str]]:
 
 
 def _free_path(folder: Path, path: Path) -> Path:
-    """A path in the folder that is free, or holds a copy that a killed move left."""
+    """An unused path in the folder, or that of a copy left by an interrupted move."""
     target, number = folder / path.name, 1
     while os.path.lexists(target) and not _is_copy(path, target):
         target, number = folder / f"{path.name}.{number}", number + 1
@@ -182,7 +182,7 @@ def _free_path(folder: Path, path: Path) -> Path:
 
 
 def _is_copy(path: Path, target: Path) -> bool:
-    """Whether the target has the content and time of change of the file, as a copy of it has."""
+    """Whether the target is a copy of the file: same content and mtime."""
     if not target.is_file() or target.is_symlink():
         return False
     is_same_time = path.stat().st_mtime_ns == target.stat().st_mtime_ns
@@ -190,7 +190,7 @@ def _is_copy(path: Path, target: Path) -> bool:
 
 
 def _move(path: Path, target: Path) -> None:
-    """Rename a file, or copy it where the target is on another disk."""
+    """Rename a file, or copy it if the target is on another file system."""
     try:
         path.rename(target)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Installation of what starts batches: units of systemd, or a line for cron, checked."""
+"""Installs the scheduling of batches: systemd units or a crontab line, verified."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from .outputs import Write
 from .plan import Plan, fixed_folder
 
 NAME = "cpmon-batch"
-"""Of the units, whose templates are files of this package."""
+"""Name of the units; their templates are files of this package."""
 INTERVALS = (*(n for n in range(1, 60) if 60 % n == 0), 60, 120, 180, 240, 360, 720)
-"""Minutes between two batches that are spread evenly over an hour or a day."""
+"""Allowed minutes between batches: they divide an hour or a day."""
 
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """How batches are started.
+    """The schedule of batches.
 
     Attributes:
         kind: "systemd" or "cron". every: time between two batches.
-        user: units of the user's own. account: which they run as; empty: root, or the user.
-        folder: to write to; None: the one that systemd reads, and none for cron.
+        user: installs user units. account: the account that runs them; empty: root, or the user.
+        folder: output folder; None: systemd's unit folder, and none for cron.
     """
 
     kind: str
@@ -48,14 +48,14 @@ class Schedule:
 def install(
     schedule: Schedule, store: Store, plan: Plan, settings: Settings, write: Write
 ) -> tuple[str, str]:
-    """Write units of systemd, or a line for cron.
+    """Write systemd units or a crontab line.
 
     Returns:
         A text for standard output, and the next steps of the administrator.
 
     Raises:
-        CpmonError: the time between batches is not possible, systemd refuses the units, or they
-            cannot be written.
+        CpmonError: the interval is not allowed, systemd rejects the units, or they cannot be
+            written.
     """
     minutes = interval_minutes(schedule.every)
     command = _command(store, settings)
@@ -116,7 +116,7 @@ def _create(folders: Sequence[Path]) -> list[Path]:
 def _is_owner(account: str, folder: Path) -> bool:
     try:
         return folder.owner() == account
-    except KeyError:  # it belongs to a number without a name
+    except KeyError:  # the number has no account name
         return False
 
 
@@ -153,7 +153,7 @@ def _writable_folders(store: Store, plan: Plan) -> list[Path]:
 
 
 def _unit_folder(*, user: bool) -> Path:
-    """The folder in which systemd looks for units."""
+    """The folder of systemd's units."""
     if not user:
         return Path("/etc/systemd/system")
     home = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
@@ -166,9 +166,9 @@ def service(
     """The service that runs a batch once.
 
     Args:
-        writable: folders that it writes to; all others are read-only to it.
-        user: it is one of a user's own services, which cannot hide parts of the system.
-        account: which it runs as; empty: root, or the user.
+        writable: folders that it writes to; all others are read-only.
+        user: it is a user service, which cannot hide parts of the system.
+        account: the account that it runs as; empty: root, or the user.
     """
     batch, visible = plan.batch, [*writable, *(inbox.folder for inbox in plan.inboxes)]
     return text_page(
@@ -190,14 +190,14 @@ def _is_any_in(paths: Iterable[Path], *folders: str) -> bool:
 
 
 def timer(minutes: int) -> str:
-    """The timer that starts the service at an interval."""
+    """The timer that starts the service periodically."""
     return text_page(__package__, f"{NAME}.timer", minutes=minutes)
 
 
 def cron_line(command: Sequence[str], minutes: int) -> str:
-    """A crontab line that treats the exit statuses of warnings and of a busy store as success.
+    """A crontab line that treats the exit statuses for warnings and for a busy store as success.
 
-    % ends a command in a crontab, so it is escaped.
+    % is escaped, because it ends a command in a crontab.
     """
     when = f"*/{minutes} * * * *" if minutes < 60 else f"0 */{minutes // 60} * * *"
     words = " ".join(_shell(word) for word in command).replace("%", "\\%")
@@ -205,10 +205,10 @@ def cron_line(command: Sequence[str], minutes: int) -> str:
 
 
 def interval_minutes(every: timedelta) -> int:
-    """The minutes between two batches.
+    """The interval in minutes.
 
     Raises:
-        CpmonError: batches would not be spread evenly over an hour or a day.
+        CpmonError: it does not divide an hour or a day.
     """
     minutes = every // timedelta(minutes=1)
     if every % timedelta(minutes=1) or minutes not in INTERVALS:
@@ -225,7 +225,7 @@ def verify_units(units: dict[str, str]) -> str:
     """Messages of systemd about units; empty if they are valid, or systemd is not installed.
 
     Args:
-        units: name of a unit -> its text.
+        units: unit name -> text.
     """
     program = shutil.which("systemd-analyze")
     if program is None:
@@ -248,7 +248,7 @@ def verify_units(units: dict[str, str]) -> str:
 
 
 def _quoted(word: str) -> str:
-    """A word of a unit: % and $ are special there, and blanks separate words."""
+    """Quotes a word of a unit file, where % and $ are special and blanks separate words."""
     escaped = word.replace("\\", "\\\\").replace("%", "%%").replace("$", "$$")
     if re.fullmatch(r"[\w@%+=:,./$-]+", escaped):
         return escaped

@@ -1,4 +1,4 @@
-"""Intake: lands the new files of the inboxes, each by itself, so that a bad one stops no other."""
+"""Intake: lands new files of the inboxes one by one; a bad file does not stop the others."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from .result import BatchResult
 from .state import State
 
 SAVE_INTERVAL_S = 20.0
-"""Time after which the state is saved in the middle of a long intake."""
+"""Interval for saving the state during a long intake."""
 
 
 class _FileChangedError(CpmonError):
-    """A file has changed while it was read."""
+    """A file changed while it was being read."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Intake:
     """Lands new files.
 
     Attributes:
-        folder: of the state. should_stop: asked between files; true ends the work.
+        folder: folder of the state. should_stop: called between files; true stops the intake.
     """
 
     store: Store
@@ -46,7 +46,7 @@ class Intake:
     should_stop: Callable[[], bool]
 
     def run(self, result: BatchResult) -> None:
-        """Land all files that are new and complete."""
+        """Land all new complete files."""
         saved = time.monotonic()
         for file in self._new_files(result):
             if self.should_stop():
@@ -58,7 +58,7 @@ class Intake:
                 saved = time.monotonic()
 
     def _new_files(self, result: BatchResult) -> list[Candidate]:
-        """The files that are new and complete, oldest first; incomplete ones are deferred."""
+        """The new complete files, oldest first; incomplete ones are deferred."""
         files, unreadable = self._discover()
         for path, reason in unreadable.items():
             result.note("trouble", ascii_path(path), f"cannot be read: {reason}")
@@ -75,11 +75,11 @@ class Intake:
                 self._defer(file, reason, result)
             else:
                 complete.append(file)
-        # The oldest first, so that intervals arrive in their order.
+        # Oldest first, so that intervals arrive in order.
         return sorted(complete, key=lambda file: (file.mtime_ns, file.path))
 
     def _discover(self) -> tuple[dict[Path, Candidate], dict[Path, str]]:
-        """All files of the inboxes, and what cannot be read with the reason."""
+        """All files of the inboxes, and unreadable paths with the reason."""
         skipped = tuple(filter(None, (self.plan.batch.quarantine, self.store.root.absolute())))
         files: dict[Path, Candidate] = {}
         unreadable: dict[Path, str] = {}
@@ -101,7 +101,7 @@ class Intake:
             self._defer(file, "has changed while it was read", result)
         except DumpError as error:
             self._reject(file, error, result)
-        except (CpmonError, OSError) as error:  # not of the file; the next batch tries again
+        except (CpmonError, OSError) as error:  # not the fault of the file: the next batch retries
             reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
             result.note("trouble", ascii_path(file.path), ascii_line(reason), error_code(error))
             cause = error if isinstance(error, CpmonError) else reason
@@ -154,7 +154,7 @@ class Intake:
         self.log.info("deferred", path=file.path, reason=reason)
 
     def _reject(self, file: Candidate, error: DumpError, result: BatchResult) -> None:
-        """Quarantine a file that is no dump; without a quarantine folder it stays."""
+        """Quarantine a file that is not a dump; without a quarantine folder it stays."""
         path, reason = ascii_path(file.path), ascii_line(error.problem)
         self.log.warning("rejected", path=file.path, reason=error)
         if self.plan.batch.quarantine is None:
@@ -173,7 +173,7 @@ class Intake:
             self.log.info("quarantined", path=file.path, now=target)
 
     def _fail(self, file: Candidate, error: Exception, result: BatchResult) -> None:
-        """Report a bug of cpmon; the file is skipped until it or the version of cpmon changes."""
+        """Report a bug of cpmon; the file is skipped until the file or cpmon's version changes."""
         reason = f"{type(error).__name__}: {error}"
         self.state.settle(file, "failed", ascii_line(reason))
         result.note("failures", ascii_path(file.path), ascii_line(reason))

@@ -1,7 +1,7 @@
-"""The log of a batch: a line an event, as text or JSON, each with the batch's name.
+"""The log of a batch: one line for each event, as text or JSON, with the name of the batch.
 
-`ascii_line`, `ascii_error` and `ascii_path` make texts of one line for log and summary: mail and
-old log readers may not handle more than printable ASCII.
+`ascii_line`, `ascii_error` and `ascii_path` reduce texts of log and summary to one line of
+printable ASCII, because mail and old log readers may not handle more.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, TextIO
 from ..core.errors import CpmonError
 
 PRIORITIES = {"error": 3, "warning": 4, "info": 6}
-"""Levels of events, and their priorities in systemd."""
+"""Log level -> syslog priority, as systemd reads it."""
 
 
 class Log:
@@ -30,7 +30,7 @@ class Log:
     def __init__(
         self, form: str = "text", stream: TextIO | None = None, *, quiet: bool = False
     ) -> None:
-        """Write to `stream` (standard error) as "text" or "json"; if quiet, no information."""
+        """Write to `stream` (standard error) as "text" or "json"; `quiet` drops info."""
         self.run = "-"
         self._json = form == "json"
         self._stream = stream or sys.stderr
@@ -38,11 +38,11 @@ class Log:
         self._is_journal = _is_journal(self._stream)
 
     def info(self, event: str, **fields: Any) -> None:
-        """Log an expected event."""
+        """Log a normal event."""
         self._write("info", event, fields)
 
     def warning(self, event: str, **fields: Any) -> None:
-        """Log an event that somebody should look at."""
+        """Log an event that needs attention."""
         self._write("warning", event, fields)
 
     def error(self, event: str, **fields: Any) -> None:
@@ -67,13 +67,13 @@ class Log:
 
 
 def _quoted(value: Any) -> str:
-    """A value as one word of a log line: quoted if it is empty or has a blank."""
+    """Formats a value as one word of a log line: quoted if it is empty or has a blank."""
     text = ascii_line(str(value))
     return f'"{text}"' if " " in text or not text else text
 
 
 def _is_journal(stream: TextIO) -> bool:
-    """Whether the stream goes to systemd's journal, which reads a priority before each line."""
+    """Whether the stream goes to systemd's journal, which expects a priority before each line."""
     try:
         status = os.fstat(stream.fileno())
     except (OSError, ValueError, AttributeError):
@@ -82,12 +82,12 @@ def _is_journal(stream: TextIO) -> bool:
 
 
 def ascii_line(text: str) -> str:
-    """A text on one line, with single blanks."""
+    """Formats a text on one line, with single blanks."""
     return _ascii(" ".join(text.split()))
 
 
 def ascii_error(error: Exception) -> str:
-    """An error on one line: problem, what was found, remedy. The log has all of it."""
+    """Formats an error on one line: problem, found, remedy. The log has the full error."""
     if not isinstance(error, CpmonError):
         return ascii_line(str(error))
     cause = f" ({error.found})" if error.found else ""
@@ -95,12 +95,12 @@ def ascii_error(error: Exception) -> str:
 
 
 def error_code(error: object) -> str | None:
-    """The code of an error, where it has one."""
+    """The code of an error, if it has one."""
     return error.code if isinstance(error, CpmonError) else None
 
 
 def ascii_path(path: Path | str) -> str:
-    """A path with all its blanks; line ends and the like are escaped."""
+    """Formats a path with its blanks unchanged; control characters are escaped."""
     return _ascii(str(path))
 
 

@@ -1,4 +1,4 @@
-"""Outputs: reports, tables, exceptions and pages of the days that changed, each in its file."""
+"""Outputs: reports, tables, exceptions and pages of the days that changed, one file each."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ Files = Sequence[tuple[Path, bytes]]
 
 @dataclass(frozen=True)
 class OutputWriter:
-    """Writes outputs; one that fails stops no other.
+    """Writes outputs; a failure does not stop the others.
 
     Attributes:
-        con: has the reductions. write: replaces a file atomically.
+        con: a connection with the reductions. write: replaces a file atomically.
         unwritten: systems and days of outputs that failed; the next batch retries.
     """
 
@@ -87,7 +87,7 @@ class OutputWriter:
         self.log.info("written", path=path, what=what)
 
     def _render(self, output: Output, system: str, day: date, path: Path) -> Files:
-        """The files of an output with their content."""
+        """Render the files of an output: path -> content."""
         con, zone = self.con, self.settings.zone(system)
         since, until = day_bounds(day, day, find_zone(zone))
         selection: dict[str, Any] = {
@@ -112,7 +112,7 @@ class OutputWriter:
         return pages
 
     def _reports(self, names: Sequence[str], **options: Any) -> list[ReportResult]:
-        """The reports of what was measured.
+        """The reports that have data.
 
         Raises:
             NothingToReportError: none of them has.

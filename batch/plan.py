@@ -1,6 +1,6 @@
-"""The plan of a batch: the tables [[inbox]], [batch] and [[output]] of the settings, checked.
+"""The plan of a batch, read from the tables [[inbox]], [batch] and [[output]] of the settings.
 
-docs/operations.md has the keys, with an example that can be copied.
+docs/operations.md documents the keys, with an example.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ CODES = {
     "V": "ISO week, 01 to 53",
     "u": "day of the week, 1 for Monday",
 }
-"""The codes of strftime that mean the same everywhere and differ between days, never within one."""
+"""strftime codes that do not depend on the locale and are constant within a day."""
 
 _MARK = re.compile(r"\{(\w*)\}|%(.?)")
 _ITSELF = ("%", "{")
-"""Codes that stand for themselves, without the % before them."""
+"""Codes that stand for a literal character: % for %%."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +51,11 @@ class Output:
     """A file that is written for each system and day that changed.
 
     Attributes:
-        kind: one of `KINDS`. names: of the report or table, or of reports in an XLSX file, which
-            has a sheet for each; none for the others.
-        path: pattern of the file (`output_path`); of a folder for pages.
-        form: format. systems: only of these; empty: of all.
-        top, shift: as the options of `cpmon report`.
+        kind: one of `KINDS`. names: name of a report or table, or of the reports in an XLSX file,
+            one sheet each; empty for other kinds.
+        path: pattern of the file (`output_path`), or of the folder of pages.
+        form: format. systems: limits to these systems; empty: all.
+        top, shift: like the options of `cpmon report`.
     """
 
     kind: str
@@ -68,16 +68,16 @@ class Output:
 
     @property
     def name(self) -> str:
-        """The names in one word."""
+        """The names joined to one word."""
         return "+".join(self.names)
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a batch does.
+    """The plan of a batch.
 
     Attributes:
-        inboxes: the tables [[inbox]], with absolute paths, each with its `settle`.
+        inboxes: the tables [[inbox]], with absolute paths and effective `settle`.
         batch: the table [batch], with absolute paths.
     """
 
@@ -87,10 +87,10 @@ class Plan:
 
 
 def check_settings(settings: Settings) -> Plan | None:
-    """Check the settings that only some commands use; returns the plan, if there are any of it.
+    """Check settings that only some commands use; returns the plan, if there is one.
 
     Raises:
-        CpmonError: the first mistake: file, key and line, found, allowed.
+        CpmonError: the first invalid setting: file, key and line, found, allowed.
     """
     retention(settings.retention, settings.place)
     for rule in load_rules(Purpose.EXCEPTIONS, settings):
@@ -104,8 +104,8 @@ def read_plan(settings: Settings) -> Plan:
     """Build the plan from the settings.
 
     Raises:
-        CpmonError: a value contradicts another, a report or table is unknown, there is no inbox,
-            or a command is named by the settings of a store that is not trusted.
+        CpmonError: settings are contradictory, a report or table is unknown, there is no inbox, or
+            the settings of an untrusted store name a command.
     """
     if not settings.inboxes:
         raise CpmonError(
@@ -147,7 +147,7 @@ def read_plan(settings: Settings) -> Plan:
 
 
 def _outputs(table: OutputSettings, settings: Settings, key: str) -> list[Output]:
-    """One output for each name that a table of the settings lists."""
+    """One output for each name in a table of the settings."""
 
     def invalid(name: str, allowed: str, value: object) -> CpmonError:
         return CpmonError(
@@ -206,7 +206,7 @@ def _names(setting: tuple[str, ...] | bool, kind: str) -> tuple[str, ...]:
 
 
 def check_path(path: Path | None, place: str, marks: Collection[str]) -> None:
-    """Check the pattern of a path.
+    """Check a path pattern.
 
     Raises:
         CpmonError: it has a mark that is not in `marks`, or a % code that is not in `CODES`.
@@ -228,12 +228,12 @@ def check_path(path: Path | None, place: str, marks: Collection[str]) -> None:
 
 
 def has_file_per_day(path: Path) -> bool:
-    """Whether each day has a file of its own."""
+    """Whether each day gets its own file."""
     return any(mark == "date" or code in CODES for mark, code in _MARK.findall(str(path)))
 
 
 def fixed_folder(path: Path) -> Path:
-    """The folder of a pattern of a path above its first mark."""
+    """The folder of a path pattern above its first mark."""
     for folder in reversed(path.parents):
         if any(code not in _ITSELF for _, code in _MARK.findall(folder.name)):
             return output_path(folder.parent, date.min)
@@ -241,7 +241,7 @@ def fixed_folder(path: Path) -> Path:
 
 
 def output_path(path: Path, day: date, system: str = "", name: str = "") -> Path:
-    """Fill in the pattern of a path; names of systems and reports cannot lead out of its folder."""
+    """Fill in a path pattern; names of systems and reports cannot leave its folder."""
     marks = {"date": str(day), "system": _part(system), "name": _part(Path(name).stem)}
 
     def replacement(match: re.Match[str]) -> str:
@@ -254,6 +254,6 @@ def output_path(path: Path, day: date, system: str = "", name: str = "") -> Path
 
 
 def _part(text: str) -> str:
-    """A text as one part of a path."""
+    """Escapes a text as one component of a path."""
     escaped = quote(text, safe="@#$+ ")
     return escaped.replace(".", "%2E") if not escaped.strip(".") else escaped

@@ -1,4 +1,4 @@
-"""The result of a batch, which summary, JSON, metrics and history share."""
+"""The result of a batch, the input of summary, JSON, metrics and history."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ..ingest.findings import Code
 
 SCHEMA_VERSION = 1
 MAX_LISTED = 200
-"""Events of a kind that are listed; more are only counted."""
+"""Maximum number of listed events of a kind; further ones are only counted."""
 
 KINDS = ("deferred", "quarantined", "rejected", "trouble", "failures")
-"""Kinds of events that count for the exit status, but the first."""
+"""Kinds of events; all but the first affect the exit status."""
 SERIOUS = frozenset({"warning", "critical", "data_loss"})
-"""Severities that end a batch with warnings."""
+"""Severities that make a batch exit with warnings."""
 
 
 class ExitStatus(IntEnum):
@@ -44,10 +44,10 @@ class Event:
 
 @dataclass(slots=True)
 class SystemResult:
-    """What a batch landed of a system.
+    """The dumps of a system that a batch landed.
 
-    `last`: end of its last interval of all batches, seconds since 1970; `lag`: seconds from then to
-    the end of the batch.
+    `last`: end of the last interval of all batches, seconds since 1970; `lag`: seconds from then
+    to the end of the batch.
     """
 
     dumps: int = 0
@@ -60,19 +60,19 @@ class SystemResult:
 
 @dataclass(slots=True)
 class BatchResult:
-    """What a batch did.
+    """The result of a batch.
 
     Attributes:
         run: name of the batch. started, ended: UTC.
         landed: new dumps. known: files whose content had landed before.
         counts: number of events by kind, listed or not.
-        deferred: incomplete files. quarantined: files that are no dumps, moved away.
-        rejected: files that are no dumps and stay in the inbox.
-        trouble: failures that an administrator should look at. failures: those of cpmon itself.
+        deferred: incomplete files. quarantined: files that are not dumps, moved away.
+        rejected: files that are not dumps and stay in the inbox.
+        trouble: failures for the administrator. failures: bugs of cpmon.
         broken: failed rules of the validation. worst: the most severe exceptions.
         systems: by name.
         findings: code -> severity and count. exceptions, validation: severity -> count.
-        days: days of systems that changed. written: files.
+        days: number of changed days, over all systems. written: output files.
         removed: number and bytes of the files that retention removed.
         steps: seconds by step.
     """
@@ -112,7 +112,7 @@ class BatchResult:
         self.findings[code] = severity, self.findings.get(code, ("", 0))[1] + count
 
     def count(self, about: Mapping[str, Any]) -> None:
-        """Count a dump that landed, by what the store knows about it."""
+        """Count a landed dump, from its metadata in the store."""
         self.landed += 1
         part = self.system(about["system"])
         part.dumps += 1
@@ -123,7 +123,7 @@ class BatchResult:
             self.add_findings(code, Code[code].severity.value, count)
 
     def system(self, name: str) -> SystemResult:
-        """The part of a system, to be added to."""
+        """The result of a system, to be updated."""
         return self.systems.setdefault(name, SystemResult())
 
     def by_severity(self) -> dict[str, int]:
@@ -135,7 +135,7 @@ class BatchResult:
 
     @property
     def did_something(self) -> bool:
-        """Whether anything happened that is worth a summary."""
+        """Whether anything happened that deserves a summary."""
         done = (self.landed, self.known, self.written, self.removed[0], self.interrupted)
         return any(done) or any(self.counts[kind] for kind in KINDS[1:])
 
@@ -159,7 +159,7 @@ class BatchResult:
         return ((self.ended or datetime.now(UTC)) - self.started).total_seconds()
 
     def as_dict(self) -> dict[str, Any]:
-        """The document of `--format json` and `summary_json`."""
+        """The JSON document for `--format json` and `summary_json`."""
         document: dict[str, Any] = msgspec.to_builtins(self)
         for part in document["systems"].values():
             part["last"] = part["last"] and _iso(datetime.fromtimestamp(part["last"], UTC))

@@ -1,4 +1,4 @@
-"""One run of a batch, the one place that knows the order of its steps, and `--watch`."""
+"""Runs a batch (the one place that knows the order of its steps), or repeatedly for `--watch`."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ from .state import FOLDER, State, append_history, exclusive_lock, load_state
 from .summary import render_metrics, render_summary
 
 ARENAS = 2
-"""As many as threads that work at the same time; more arenas saved no time."""
+"""Number of malloc arenas: the number of threads at work; more saved no time."""
 _M_ARENA_MAX = -8
 
 
@@ -59,7 +59,7 @@ def stop_signal() -> Iterator[threading.Event]:
 
     def handle(_number: int, _frame: FrameType | None) -> None:
         if event.is_set():
-            signal.signal(signal.SIGINT, signal.SIG_DFL)  # a third one ends the process
+            signal.signal(signal.SIGINT, signal.SIG_DFL)  # a third signal ends the process
             raise KeyboardInterrupt
         event.set()
 
@@ -73,11 +73,11 @@ def stop_signal() -> Iterator[threading.Event]:
 
 
 def limit_arenas() -> None:
-    """Make threads share malloc arenas; only for a process that does nothing but batches.
+    """Limit malloc arenas; only for a process that runs nothing but batches.
 
-    The window of a dump takes 20 MB for a moment, on a thread of its own. glibc gives threads
-    separate arenas and keeps free pages at the end of each: with 72 small files a day, 20 to 30 MB
-    more after a week, and far more with large ones.
+    The window of a dump briefly takes 20 MB on its own thread. glibc gives threads separate arenas
+    and keeps free pages at the end of each: with 72 small files a day the process grew by 20 to
+    30 MB in a week, and far more with large files.
     """
     with suppress(OSError, AttributeError):
         if sys.platform == "linux":
@@ -85,7 +85,7 @@ def limit_arenas() -> None:
 
 
 def release_memory() -> None:
-    """Collect cyclic garbage, and return free pages to the system where that is possible."""
+    """Collect cyclic garbage, and return free pages to the system if possible."""
     gc.collect()
     with suppress(OSError, AttributeError):  # C libraries other than glibc lack the function
         if sys.platform == "linux":
@@ -93,7 +93,7 @@ def release_memory() -> None:
 
 
 MAX_WORST = 12
-"""Exceptions that are listed in a result."""
+"""Maximum number of exceptions in a result."""
 
 
 @dataclass
@@ -102,7 +102,7 @@ class BatchRunner:
 
     Attributes:
         write: replaces a file atomically.
-        should_stop: asked between steps; true ends the work.
+        should_stop: called between steps; true stops the batch.
         last: result of the last batch that was not silent, which the metrics show.
     """
 
@@ -126,19 +126,19 @@ class BatchRunner:
         """Run one batch.
 
         Args:
-            today: the day from which ages are counted for retention, UTC.
-            idle: a batch that finds nothing to do is not silent: it also calls the hook, enters the
-                history, and replaces the summaries and the last result.
+            today: reference day of the retention, UTC.
+            idle: also report a batch with nothing to do: call the hook, append to the history, and
+                replace the summaries and the last result.
 
         Raises:
-            BusyError: another batch is at work.
+            BusyError: another batch is running.
         """
         now = datetime.now(UTC)
         result = BatchResult(f"{now:%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}", now)
         self.log.run = result.run
         with exclusive_lock(self.folder, result.run) as is_after_kill:
             state = load_state(self.store, self.folder)
-            if is_after_kill:  # its last dumps are in the store, but not in the saved totals
+            if is_after_kill:  # the store has its last dumps, the saved totals do not
                 state.recount(self.store)
             self._run_steps(state, result, today or now.date())
             self._finish(state, result, idle=idle)
@@ -161,7 +161,7 @@ class BatchRunner:
         if not changed or self._is_interrupted(result):
             return
         with self._step("reduce", result):
-            # Each new dump would compute the reductions of all time anew and ever more slowly; a
+            # Reductions over all days would be recomputed for each new dump, ever more slowly; a
             # report that needs one computes it.
             daily = [each.name for each in lineages(reductions()) if each.by_time and each.public]
             reduce(self.store, daily, self.settings)
@@ -188,7 +188,7 @@ class BatchRunner:
     def _readable(self, result: BatchResult) -> Store:
         """The store without the dumps that lack files; each is noted.
 
-        In object storage they are looked for where the days of new dumps could not be reduced.
+        In object storage this is only checked if the days of new dumps could not be reduced.
         """
         reader, notes = readable_part(self.store, thorough=bool(result.counts["failures"]))
         if notes:
@@ -203,7 +203,7 @@ class BatchRunner:
 
     @contextmanager
     def _step(self, name: str, result: BatchResult) -> Iterator[None]:
-        """Time a step, and record its failure, which stops no other step."""
+        """Time a step and record its failure; a failure does not stop other steps."""
         started = time.perf_counter()
         try:
             yield
@@ -231,7 +231,7 @@ class BatchRunner:
         state.pruned = today
 
     def _bounds(self, system: str, days: set[date]) -> tuple[datetime, datetime]:
-        """UTC bounds of the days of a system, from the first to the last."""
+        """UTC bounds from the first to the last of the days of a system."""
         return day_bounds(min(days), max(days), find_zone(self.settings.zone(system)))
 
     def _validate(
@@ -276,7 +276,7 @@ class BatchRunner:
         result.worst = [event for _, event in events[:MAX_WORST]]
 
     def _finish(self, state: State, result: BatchResult, *, idle: bool) -> None:
-        """Call the hook, write the files about the batch, and save the state."""
+        """Call the hook, write summaries, metrics and history, and save the state."""
         is_silent = not idle and not result.did_something
         now = datetime.now(UTC).timestamp()
         for system, totals in state.systems.items():
@@ -325,7 +325,7 @@ class BatchRunner:
 
 
 def _event(row: Mapping[str, Any], system: str) -> tuple[int, Event]:
-    """An exception with the rank of its severity."""
+    """An exception as an event, with the rank of its severity."""
     name = f"{row['severity']} {row['rule']} {row['object'] or ''}".rstrip()
     detail = f"{name} {row['first_interval']:%m-%d %H:%M}"
     return Severity(row["severity"]).rank, Event(system, detail)
@@ -334,13 +334,13 @@ def _event(row: Mapping[str, Any], system: str) -> tuple[int, Event]:
 def watch(
     runner: BatchRunner, stop: threading.Event, log: Log, report: Callable[[BatchResult], None]
 ) -> ExitStatus:
-    """Run batches at the interval of the plan until `stop`.
+    """Run batches at the interval of the plan until `stop` is set.
 
     Args:
-        report: gets the result of each batch that did something.
+        report: called with the result of each batch that did something.
 
     Returns:
-        DONE: a stop is its normal end.
+        DONE, because stopping is the normal end.
     """
     interval_s = max(1.0, runner.plan.batch.watch.seconds)
     log.info("watching", every=interval_s)
@@ -351,7 +351,7 @@ def watch(
                 report(result)
         except BusyError as error:
             log.warning("busy", reason=error)
-        except StoreError as error:  # a full disk may have room the next time
+        except StoreError as error:  # e.g. disk full; the next batch may succeed
             log.error("not done", reason=error)
         stop.wait(interval_s)
     log.info("stopped")

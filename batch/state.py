@@ -1,7 +1,7 @@
 """The folder `batch` of a store: lock, `state.json` and `history.jsonl`.
 
-The state is a cache that saves work: what is lost with it is read again from the store. Files that
-are gone from the inboxes are removed from it, so it does not grow with age.
+The state is a cache: it can be rebuilt from the store. Files that are gone from the inboxes are
+removed from it, so its size is bounded.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from .inbox import Candidate, Observation
 from .result import BatchResult
 
 FOLDER = "batch"
-"""Name of the folder in a store."""
+"""Name of the folder within a store."""
 LOCK, STATE, HISTORY = ".lock", "state.json", "history.jsonl"
 VERSION = 1
 SETTLED = ("landed", "known")
-"""Outcomes that never change; files with another one are tried again by another cpmon version."""
+"""Final outcomes; files with another one are retried by another version of cpmon."""
 HISTORY_SLACK = 1.2
-"""How far the history grows beyond its limit before it is cut."""
+"""Factor by which the history may exceed its limit before it is cut."""
 
 
 class SystemTotals(msgspec.Struct, array_like=True):
-    """What batches landed of a system.
+    """Totals of a system over all batches.
 
     `last`: end of its last interval, microseconds since 1970; None if it has none.
     """
@@ -49,13 +49,13 @@ class SystemTotals(msgspec.Struct, array_like=True):
 
 
 class State(msgspec.Struct):
-    """What batches of a store share, as it stands in `state.json`.
+    """State that the batches of a store share, saved in `state.json`.
 
     Attributes:
-        version: of this form. cpmon: version that saved it.
-        files: path -> size, time of change (ns), outcome, and the dump or the reason.
-        observations: path -> first observation of an incomplete file as it is now.
-        open: system -> days with new data whose outputs are still to be written.
+        version: format version. cpmon: version that saved it.
+        files: path -> size, mtime (ns), outcome, and the dump or the reason.
+        observations: path -> first observation of the current state of an incomplete file.
+        open: system -> days with new data whose outputs are not yet written.
         systems: totals by name.
         findings: severity -> count of all batches.
         last_success: end of the last batch without a failure, seconds since 1970.
@@ -73,7 +73,7 @@ class State(msgspec.Struct):
     pruned: date | None = None
 
     def is_settled(self, file: Candidate) -> bool:
-        """Whether a file, unchanged since, already has an outcome."""
+        """Whether a file already has an outcome and is unchanged since."""
         return self.files.get(str(file.path), (-1, -1))[:2] == (file.size, file.mtime_ns)
 
     def settle(self, file: Candidate, outcome: str, detail: str) -> None:
@@ -86,7 +86,7 @@ class State(msgspec.Struct):
 
         Args:
             present: the files of the inboxes.
-            unreadable: folders that could not be read; their files are not removed.
+            unreadable: folders that could not be read; their files are kept.
         """
         paths, folders = {str(path) for path in present}, [f"{folder}/" for folder in unreadable]
 
@@ -99,11 +99,11 @@ class State(msgspec.Struct):
         }
 
     def system(self, name: str) -> SystemTotals:
-        """The totals of a system, to be added to."""
+        """The totals of a system, to be updated."""
         return self.systems.setdefault(name, SystemTotals())
 
     def count(self, about: Mapping[str, Any]) -> None:
-        """Add what the store knows about a landed dump to the totals."""
+        """Add a landed dump to the totals, from its metadata in the store."""
         totals = self.system(str(about["system"]))
         totals.dumps += 1
         totals.records += sum(about["rows"].values())
@@ -112,7 +112,7 @@ class State(msgspec.Struct):
             self.findings[severity] = self.findings.get(severity, 0) + about["findings"][code]
 
     def recount(self, store: Store) -> None:
-        """Set the totals to those of the store."""
+        """Recompute the totals from the store."""
         for totals in self.systems.values():
             totals.dumps = totals.records = 0
         self.findings.clear()
@@ -126,7 +126,7 @@ class State(msgspec.Struct):
 
 
 def load_state(store: Store, folder: Path) -> State:
-    """The saved state; where it is missing or damaged, one with the totals of the store."""
+    """Load the state; if it is missing or damaged, build one with the totals of the store."""
     with suppress(OSError, msgspec.MsgspecError, UnicodeDecodeError):
         state = msgspec.json.decode((folder / STATE).read_bytes(), type=State)
         if state.version == VERSION:
@@ -140,7 +140,7 @@ def load_state(store: Store, folder: Path) -> State:
 
 
 def append_history(folder: Path, result: BatchResult, limit: int) -> None:
-    """Add a batch to the history, and remove the oldest where there are far more than `limit`."""
+    """Append a batch to the history; removes the oldest if it is far longer than `limit`."""
     entry = result.as_dict()
     for long in ("written", "deferred", "broken", "worst"):
         del entry[long]
@@ -157,7 +157,7 @@ def append_history(folder: Path, result: BatchResult, limit: int) -> None:
 
 
 def read_history(folder: Path, limit: int) -> list[dict[str, Any]]:
-    """The last batches, the newest first, without lines that a crash cut."""
+    """The last batches, newest first; lines truncated by a crash are skipped."""
     try:
         lines = (folder / HISTORY).read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -175,11 +175,12 @@ def read_history(folder: Path, limit: int) -> list[dict[str, Any]]:
 def exclusive_lock(folder: Path, run: str) -> Iterator[bool]:
     """Hold the lock of a store's batches; yields whether its last holder was killed.
 
-    The system releases the lock when the process ends; the holder's name stays in the file then.
+    The system releases the lock when the process ends; the name of a killed holder stays in the
+    file.
 
     Raises:
         BusyError: another process holds it.
-        StoreError: the disk refuses it.
+        StoreError: the lock file cannot be written.
     """
     with writing(folder.parent):
         folder.mkdir(parents=True, exist_ok=True)
@@ -196,7 +197,7 @@ def exclusive_lock(folder: Path, run: str) -> Iterator[bool]:
             )
         is_after_kill = os.fstat(lock.fileno()).st_size > 0
         lock.truncate(0)
-        with suppress(OSError):  # a full disk: the lock holds all the same, without a name
+        with suppress(OSError):  # disk full: the lock works without the holder's name
             os.write(lock.fileno(), json.dumps({"pid": os.getpid(), "run": run}).encode())
         try:
             yield is_after_kill
@@ -205,7 +206,7 @@ def exclusive_lock(folder: Path, run: str) -> Iterator[bool]:
 
 
 def _acquire(lock: TextIO) -> bool:
-    """Try for 0.15 s: `lock_holder` takes the lock for less than that to test it."""
+    """Try for 0.15 s, because `lock_holder` takes the lock for a shorter time to test it."""
     for wait in (0.05, 0.1, 0.0):
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -217,7 +218,7 @@ def _acquire(lock: TextIO) -> bool:
 
 
 def lock_holder(folder: Path) -> str:
-    """The process that holds the lock, in words; empty if none does."""
+    """The process that holds the lock, as text; empty if none does."""
     try:
         with (folder / LOCK).open("r", encoding="utf-8") as lock:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)

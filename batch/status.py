@@ -1,4 +1,4 @@
-"""The status that `cpmon batch status` prints: last batches, lag of systems, files that wait."""
+"""The status that `cpmon batch status` prints: last batches, lag of systems, waiting files."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ RUN = ("started", "seconds", "ended_as", "status", "landed", "known")
 
 
 def batch_status(store: Store, plan: Plan, last: int) -> dict[str, Any]:
-    """The status as JSON has it: `now` a sentence; `runs`, `systems` and `waiting` rows.
+    """The status as a JSON document: `now` a sentence; `runs`, `systems` and `waiting` rows.
 
     Args:
-        last: how many batches `runs` has at most.
+        last: maximum number of batches in `runs`.
     """
     folder = store.root / FOLDER
     state = load_state(store, folder)

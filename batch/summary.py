@@ -1,6 +1,6 @@
 """The summary of a batch for mail, at most 60 lines of 72 columns, and its metrics.
 
-Their texts are `summary.txt`, printable ASCII, and `metrics.txt`, OpenMetrics for a collector.
+Templates: `summary.txt`, printable ASCII, and `metrics.txt`, OpenMetrics.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ def subject_line(result: BatchResult) -> str:
 
 
 def render_summary(result: BatchResult, *, with_subject: bool = False) -> str:
-    """The summary as text.
+    """Render the summary as text.
 
     Args:
-        with_subject: a subject line and an empty line come first.
+        with_subject: begin with a subject line and an empty line.
     """
     head = [subject_line(result), ""] if with_subject else []
     rank = {"data_loss": 0, "warning": 1}
@@ -70,7 +70,7 @@ def render_summary(result: BatchResult, *, with_subject: bool = False) -> str:
 
 
 def _entry(event: Event) -> str:
-    """An event as an item of a list: at most three lines."""
+    """Formats an event as a list item of at most three lines."""
     detail = " ".join(map(_shortened, ascii_line(event.detail).split()))
     return textwrap.fill(
         f"{_shortened(ascii_line(event.what))}: {detail}",
@@ -86,7 +86,7 @@ def _totals(counts: Mapping[str, int]) -> str:
 
 
 def _shortened(text: str) -> str:
-    """The end of a long word: paths differ there."""
+    """Shortens a long word to its end, where paths differ."""
     return text if len(text) <= 48 else f"...{text[-45:]}"
 
 
@@ -95,12 +95,12 @@ def _cut(line: str) -> str:
 
 
 def minute(seconds: float | None) -> str:
-    """A time in seconds since 1970, to the minute."""
+    """Formats seconds since 1970 to the minute."""
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M}" if seconds is not None else "-"
 
 
 def _duration(seconds: float | None) -> str:
-    """A duration in its largest unit."""
+    """Formats a duration in its largest unit."""
     if seconds is None:
         return "-"
     for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
@@ -110,11 +110,11 @@ def _duration(seconds: float | None) -> str:
 
 
 def render_metrics(state: State, result: BatchResult, last_end: datetime | None) -> str:
-    """All metric families, after a batch.
+    """Render all metric families after a batch.
 
     Args:
-        result: of the last batch that was not silent.
-        last_end: end of the last batch, to which lags are counted.
+        result: the last batch that was not silent.
+        last_end: end of the last batch, up to which lags are measured.
     """
     systems = dict(sorted(state.systems.items()))
     ended = last_end.timestamp() if last_end else 0.0

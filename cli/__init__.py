@@ -1,16 +1,16 @@
-"""The command line: thin commands over the library."""
+"""The command line: thin commands on top of the library."""
 
 import os
 
-# Columns live for a moment. In huge pages the kernel clears far more memory than is used, and does
-# so again whenever the allocator of Arrow has given back what it needs a moment later: together a
-# fifth of `cpmon reduce`. Less memory is taken, too.
+# Columns are short-lived. With huge pages the kernel clears far more memory than is used, and again
+# whenever Arrow's allocator returns memory that it needs a moment later: together a fifth of the
+# time of `cpmon reduce`. It also takes less memory.
 os.environ.setdefault("MIMALLOC_ALLOW_THP", "0")
 os.environ.setdefault("MIMALLOC_PURGE_DELAY", "1000")  # milliseconds
 
-# Nothing here multiplies matrices; a thread that waits for some spins for a tenth of a second.
+# cpmon multiplies no matrices, and an OpenBLAS thread that waits for others spins for 0.1 s.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from .main import main  # the allocator looks at it when Arrow is imported
+from .main import main  # last: the allocator reads its options when Arrow is imported
 
 __all__ = ["main"]

@@ -1,4 +1,4 @@
-"""Answers of a store: SQL of the user, through the guard, in the sandbox, in parts."""
+"""Runs the user's SQL on a store: checked by the guard, in the sandbox, streamed in parts."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from ..store.catalogue.connection import Connection
 
 FIRST_ROWS = 1000
-"""Rows of the first part: those that the widths of a text table are taken from."""
+"""Rows of the first part, from which the column widths of a text table are computed."""
 CELLS = 200_000
-"""Cells of the other parts, about; as Python objects they take some 20 MB."""
+"""Approximate number of cells of later parts; as Python objects they take some 20 MB."""
 PART = 16 * 1024 * 1024
-"""Bytes of a part, at most, unless a single row is longer."""
+"""Maximum bytes of a part, except for a single longer row."""
 COPIES = 8
-"""So often a part is in memory at most while it is printed."""
+"""Maximum number of copies of a part in memory while it is printed."""
 
 _ARROW_HAS = {
     *("boolean", "tinyint", "smallint", "integer", "bigint", "hugeint", "utinyint", "usmallint"),
@@ -30,7 +30,7 @@ _ARROW_HAS = {
     *("date", "time", "time_ns", "timestamp", "timestamp_s", "timestamp_ms", "timestamp_ns"),
     *("timestamp with time zone", "timestamptz_ns", '"null"'),
 }
-"""DuckDB's types whose values Arrow and the formats hold; those of others become texts."""
+"""DuckDB's types that Arrow and the formats support; values of other types become texts."""
 
 
 def ask(
@@ -38,13 +38,13 @@ def ask(
     sql: str,
     values: Mapping[str, Any] | None = None,
 ) -> Iterator[pa.Table]:
-    """The answer of one query, in parts, as DuckDB computes them; one part at least.
+    """Run a query; yields its result in parts, at least one, as DuckDB computes them.
 
     Args:
-        values: of its parameters, by name; a run among them must exist.
+        values: values of its parameters, by name; a run among them must exist.
 
     Raises:
-        CpmonError: it is no query that only reads, names what does not exist, or fails.
+        CpmonError: the statement is not a read-only query, refers to unknown names, or fails.
         KeyboardInterrupt: the user stopped it.
     """
     import duckdb
@@ -64,7 +64,7 @@ def ask(
     restore_interrupts()
     try:
         connection.point(query_scope(connection, statement))
-        connection.make_named(sql)  # which may name relations that the checked statement does not
+        connection.make_named(sql)  # it may name relations that the checked statement does not
         reader = run_restricted(
             connection, statement, lambda: _reader(connection.sql(statement, params=parameters))
         )
@@ -81,7 +81,7 @@ def ask(
 
 
 def _reader(relation: duckdb.DuckDBPyRelation) -> pa.RecordBatchReader:
-    """The rows of an answer, with texts in place of what Arrow has no type for."""
+    """The rows of a result; columns of types that Arrow lacks are converted to text."""
     from ..core.sql import name as quoted
 
     texts = [_text_type(kind) for kind in relation.types]
@@ -95,10 +95,10 @@ def _reader(relation: duckdb.DuckDBPyRelation) -> pa.RecordBatchReader:
 
 
 def _text_type(kind: Any) -> str:
-    """The type to which values of one that Arrow does not have are cast; "" where it has it.
+    """The type that a type unknown to Arrow is cast to; "" if Arrow knows it.
 
     Args:
-        kind: DuckDB's; of a list, array, map or struct only the parts become texts.
+        kind: DuckDB's type; of a list, array, map or struct only the elements become texts.
     """
     from ..core.sql import name as quoted
 
@@ -123,10 +123,10 @@ def _text_type(kind: Any) -> str:
 
 
 def _next(reader: pa.RecordBatchReader) -> pa.RecordBatch | None:
-    """The next batch of a reader; None behind the last one.
+    """The next batch of a reader; None at its end.
 
     Raises:
-        duckdb.Error: the query fails at one of its rows. Arrow raises it as an error of its own.
+        duckdb.Error: the query fails at a row. Arrow raises it as an error of its own.
     """
     import duckdb
     import pyarrow as pa
@@ -138,7 +138,7 @@ def _next(reader: pa.RecordBatchReader) -> pa.RecordBatch | None:
 
 
 def _parts(reader: pa.RecordBatchReader, fetch: Any) -> Iterator[pa.Table]:
-    """The batches of a reader, each time as many together as make `CELLS` cells or `PART` bytes."""
+    """Joins batches of a reader to tables of about `CELLS` cells or `PART` bytes."""
     import pyarrow as pa
 
     batch = fetch()
@@ -156,19 +156,19 @@ def _parts(reader: pa.RecordBatchReader, fetch: Any) -> Iterator[pa.Table]:
 
 
 def _pieces(table: pa.Table) -> Iterator[pa.Table]:
-    """A table in pieces of about `PART` bytes, of a row at least."""
+    """Splits a table into pieces of about `PART` bytes, at least one row each."""
     rows = max(1, len(table) * PART // max(table.nbytes, PART))
     yield from (table.slice(begin, rows) for begin in range(0, max(len(table), 1), rows))
 
 
 def _missing_table(connection: Connection, error: Exception) -> CpmonError | None:
-    """The error for a table that there is not: DuckDB proposes internal ones too."""
+    """The error for an unknown table, in place of DuckDB's, which suggests internal tables too."""
     match = re.search(r"Table with name (.+?) does not exist!", str(error))
     return no_table(connection, match[1]) if match else None
 
 
 def no_table(connection: Connection, name: str) -> CpmonError:
-    """The error for a table that there is not, with the nearest one that people may ask."""
+    """The error for an unknown table, with the nearest public one."""
     from ..core.names import nearest, unknown_of_many
 
     tables = {table.rpartition(".")[2]: table for table in relations(connection)}
@@ -180,12 +180,12 @@ def no_table(connection: Connection, name: str) -> CpmonError:
 
 
 def relations(connection: Connection) -> list[str]:
-    """The tables that people may ask, as they are written in SQL; without internal ones."""
+    """The public tables, as written in SQL."""
     return sorted(each.name for each in connection.documented() if not each.name.startswith("_"))
 
 
 def _check_run(connection: Connection, run: Any) -> None:
-    """Refuse a parameter `run` that names none: it would be answered by an empty table."""
+    """Check that a parameter `run` names an existing run; else the result would just be empty."""
     from ..core.names import unknown
 
     runs = [name for (name,) in connection.sql("SELECT run_id FROM meta.run").fetchall()]

@@ -1,4 +1,4 @@
-"""What a command line has asked and printed so far, so that it can be asked again."""
+"""State of the running command line, needed to run it a second time."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 @dataclass
 class Asked:
-    """A command line that is run, maybe a second time.
+    """A command line that is run, possibly twice.
 
     Attributes:
-        readers: folder -> the store, without dumps that lack files.
-        states: folder -> the version of its manifest when it was opened.
-        standard_input: what was read of it, if anything was.
-        has_printed: something has gone to standard output.
+        readers: folder -> the opened store, without dumps that lack files.
+        states: folder -> version of its manifest when it was opened.
+        standard_input: the text read from it, if any.
+        has_printed: something was written to standard output.
     """
 
     readers: dict[Path, Store] = field(default_factory=dict)
@@ -29,17 +29,17 @@ class Asked:
     has_printed: bool = False
 
     def read(self, folder: Path, store: Store) -> None:
-        """Remember what a store is read as."""
+        """Remember an opened store."""
         self.readers[folder], self.states[folder] = store, store.manifest.version
 
     def may_succeed(self, error: Exception) -> tuple[bool, list[str]]:
-        """Whether the command may have an answer if it runs again, and notes on it.
+        """Whether the command may succeed if it runs again, with notes.
 
-        It may where a store has changed since, as by a merge of months which removed the files that
-        were about to be read; and where dumps lack files: readers do without them from now on.
+        It may if a store has changed since, for instance because a merge of months removed files
+        before they were read; and if dumps lack files, because readers then skip those dumps.
 
         Args:
-            error: what the command ended with. Files are looked for only if it may be about one.
+            error: the error of the command. Files are only checked if it may be about one.
         """
         from ..store.results.readable_part import readable_part
         from ..store.views.database import is_about_files
@@ -56,5 +56,5 @@ class Asked:
 
 
 def asked() -> Asked:
-    """That of the command that runs."""
+    """The state of the running command."""
     return click.get_current_context().ensure_object(Asked)

@@ -1,4 +1,4 @@
-"""Names that Tab completes on a command line; `cpmon completion` prints how."""
+"""Completes names on the command line; `cpmon completion` prints the shell setup."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Complete = Callable[[click.Context, click.Parameter, str], "list[CompletionItem]
 
 
 def _completing(names: Callable[[click.Context, str], Iterable[str]]) -> Complete:
-    """What click calls for the names that a word can become, in upper or lower case."""
+    """Wraps a function as click's completion callback; matching is case-insensitive."""
 
     def complete(
         context: click.Context, _parameter: click.Parameter, word: str
@@ -28,7 +28,7 @@ def _completing(names: Callable[[click.Context, str], Iterable[str]]) -> Complet
 
         try:
             with context.scope(cleanup=False):
-                settings()  # with the definitions of the site
+                settings()  # loads the definitions of the site
             candidates = sorted(set(names(context, word)))
         except Exception:  # noqa: BLE001 - a line that is being typed is no place for an error
             return []
@@ -39,7 +39,7 @@ def _completing(names: Callable[[click.Context, str], Iterable[str]]) -> Complet
 
 
 def _of_store(sql: str) -> Complete:
-    """The names that a query finds in the store of the line, the environment or the settings."""
+    """Completes names that a query finds in the store of the line, environment or settings."""
 
     def names(context: click.Context, _word: str) -> Iterable[str]:
         with closing(_connection(context)) as connection:
@@ -90,7 +90,7 @@ def scenarios(_context: click.Context, _word: str) -> Iterable[str]:
 
 @_completing
 def runs_of_scenario(context: click.Context, _word: str) -> Iterable[str]:
-    """The runs of the scenario that is named before."""
+    """The runs of the scenario on the command line."""
     from ..generate import load_scenario
 
     scenario = context.params["scenario"] or context.args[0]
@@ -107,7 +107,7 @@ def records(_context: click.Context, _word: str) -> Iterable[str]:
 
 @_completing
 def questions(context: click.Context, word: str) -> Iterable[str]:
-    """The shipped queries; within a text of SQL the tables of the store."""
+    """The shipped queries; within SQL text the tables of the store."""
     from ..queries.queries import query_names
     from .answers import relations
 

@@ -1,4 +1,4 @@
-"""Ctrl-C: the first one ends a command in order, the second one ends its process at once."""
+"""Ctrl-C: the first one ends a command cleanly, the second one kills the process."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ _SHOW_CURSOR = "\x1b[?25h"
 
 
 def hear_interrupts() -> None:
-    """Let two Ctrl-C end this process, unless it is to ignore them, as in the background."""
+    """Install the handler, unless SIGINT is ignored, as for background processes."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _first)
 
 
 def restore_interrupts() -> None:
-    """Let Ctrl-C reach Python again, and the next one be the first.
+    """Reinstall the handler after a library has replaced it.
 
-    polars, which writes csv, takes the signal for itself.
+    polars, which writes CSV, installs its own.
     """
     if threading.current_thread() is not threading.main_thread():
         return
@@ -29,9 +29,9 @@ def restore_interrupts() -> None:
 
 
 def _first(_number: int, _frame: FrameType | None) -> None:
-    """Interrupt what runs. The system takes the next one, whatever code runs then."""
+    """Raise KeyboardInterrupt; the system's default handles the next one, whatever code runs."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     if sys.stderr.isatty():
-        sys.stderr.write(_SHOW_CURSOR)  # a bar of progress hides it
+        sys.stderr.write(_SHOW_CURSOR)  # a progress bar hides it
         sys.stderr.flush()
     raise KeyboardInterrupt

@@ -1,6 +1,6 @@
-"""The `cpmon` command: finds its subcommands, and turns what they raise into exit statuses.
+"""The `cpmon` command: finds its subcommands, and maps errors to exit statuses.
 
-Status: 0 done, 1 our failure, 2 usage, 3 done with warnings or findings, 4 validation failed,
+Status: 0 done, 1 internal error, 2 usage, 3 done with warnings or findings, 4 validation failed,
 5 input damaged or no dump, 75 busy, 130 interrupted.
 """
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Status(IntEnum):
-    """How a command ended."""
+    """Exit status of a command."""
 
     DONE = 0
     FAILED = 1
@@ -46,7 +46,7 @@ FROM_BEST = (
     *(Status.DONE, Status.WARNINGS, Status.INVALID, Status.DAMAGED),
     *(Status.BUSY, Status.USAGE, Status.FAILED),
 )
-"""Where several dumps end differently, the last of these counts: then one was not landed at all."""
+"""Statuses from best to worst; the worst counts for several dumps: one did not land at all."""
 BY_SEVERITY = {
     "warning": Status.WARNINGS,
     "critical": Status.INVALID,
@@ -55,7 +55,7 @@ BY_SEVERITY = {
 
 
 def status_of(severity: str | None) -> Status:
-    """The status of a command that met findings or broken rules, by the worst of them."""
+    """The exit status for the worst severity among findings or failed rules."""
     return BY_SEVERITY.get(severity or "", Status.DONE)
 
 
@@ -85,19 +85,19 @@ COMMANDS = {
     "completion": ("site", "Print what makes a shell complete words."),
     "schema": ("site", "Look up records and fields; bring in IBM's pages of them."),
 }
-"""Command -> its package and what it does, in the order of a first session."""
+"""Command -> its package and description, in the order of a first session."""
 
 
 class ClosedPipe(Exception):
-    """Nobody reads the output any more. click would end a program with status 1 for it."""
+    """The reader of standard output is gone. click would exit with status 1."""
 
 
 class OutputError(OSError):
-    """Standard output cannot be written: OSError itself does not say which file it is about."""
+    """Standard output cannot be written; a plain OSError would not tell which file failed."""
 
 
 class _Output(io.FileIO):
-    """Standard output, whose errors are told from those of other files."""
+    """Standard output; its errors can be distinguished from those of other files."""
 
     def write(self, data: Any) -> Any:
         """Write bytes; returns how many."""
@@ -110,7 +110,7 @@ class _Output(io.FileIO):
 
 
 class Commands(click.Group):
-    """Subcommands that are imported only when they run: help must answer at once."""
+    """Imports subcommands only when they run, so that help is fast."""
 
     def invoke(self, context: click.Context) -> Any:
         """Run a command."""
@@ -124,7 +124,7 @@ class Commands(click.Group):
         return list(COMMANDS)
 
     def get_command(self, _context: click.Context, name: str) -> click.Command | None:
-        """The command of that name, from its module."""
+        """Load a command from its module."""
         if name not in COMMANDS:
             return None
         postpone_pandas()
@@ -135,7 +135,7 @@ class Commands(click.Group):
     def resolve_command(
         self, context: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that is meant; a near miss is named."""
+        """Resolve the command; an unknown name gets a suggestion."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             from ..core.names import nearest
 
@@ -145,7 +145,7 @@ class Commands(click.Group):
         return super().resolve_command(context, args)
 
     def format_commands(self, _context: click.Context, formatter: click.HelpFormatter) -> None:
-        """The list of commands, from what is known without importing them."""
+        """Write the list of commands without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
 
@@ -166,7 +166,7 @@ def cpmon(debug: bool) -> None:
 def main() -> None:
     """Run the command line and exit with its status.
 
-    The process ends without taking apart what it has imported, which is a tenth of a report.
+    The process exits without tearing down its modules, which would take a tenth of a report.
     """
     status = Status.FAILED
 
@@ -180,13 +180,13 @@ def main() -> None:
         output = io.BufferedWriter(_Output(sys.stdout.fileno(), "wb", closefd=False))
         coding = (sys.stdout.encoding, sys.stdout.errors)
         sys.stdout = io.TextIOWrapper(output, *coding, write_through=True)
-    atexit.register(leave)  # the first one registered is called last, after those of libraries
+    atexit.register(leave)  # registered first, so called after the handlers of libraries
     status = run(sys.argv[1:])
     sys.exit(status)
 
 
 def run(arguments: list[str]) -> Status:
-    """Run one command line; what goes wrong is told on standard error."""
+    """Run one command line; errors are printed to standard error."""
     try:
         status = _run_command(arguments)
         sys.stdout.flush()
@@ -210,7 +210,7 @@ def run(arguments: list[str]) -> Status:
 
 
 def _run_command(arguments: list[str]) -> Any:
-    """What a command returns; it runs once more where files turn out to be gone."""
+    """Run a command; once more if files have disappeared meanwhile."""
     command = Asked()
     start = functools.partial(
         cpmon.main, arguments, prog_name="cpmon", standalone_mode=False, obj=command
@@ -229,7 +229,7 @@ def _run_command(arguments: list[str]) -> Any:
 
 
 def _print_no_more() -> None:
-    """Drop what has not left yet: nobody takes it."""
+    """Discard buffered output, because its reader is gone."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -239,9 +239,9 @@ def _interrupted() -> Status:
 
 
 def _printable(text: str) -> str:
-    """A message without control characters of names in it.
+    """Escape control characters in a message, which may contain names.
 
-    Most have none; then nothing is imported, since help must not wait for numpy.
+    Most messages have none; then nothing is imported, because help must not wait for numpy.
     """
     if all(line.isprintable() for line in text.split("\n")):
         return text
@@ -251,7 +251,7 @@ def _printable(text: str) -> str:
 
 
 def _failed(error: Exception, *, debug: bool) -> Status:
-    """Tell what went wrong. The errors are imported here, since help must not wait for numpy."""
+    """Print an error. Imports are local, because help must not wait for numpy."""
     from ..core.errors import CpmonError
 
     if isinstance(error, OutputError):
@@ -293,7 +293,7 @@ def _failed(error: Exception, *, debug: bool) -> Status:
 def worst_status(dumps: Sequence[Path], process: Callable[[Path], Status]) -> Status:
     """Process dumps one after the other; returns the worst status.
 
-    An error of one, or a failure, is reported and stops no other; that of a single one is raised.
+    The error of one dump is printed and does not stop the others; with a single dump it is raised.
     """
     from ..core.errors import CpmonError, is_interrupt
 
@@ -320,13 +320,13 @@ def worse(one: Status, other: Status) -> Status:
 
 
 def report_failure(name: str, error: Exception) -> Status:
-    """Print what one of several units of work ended with; returns the status for it alone."""
+    """Print the error of one of several units of work; returns its status."""
     click.echo(_printable(f"{name} failed"), err=True)
     return _failed(error, debug=bool(click.get_current_context().find_root().params.get("debug")))
 
 
 def report_error(error: CpmonError, *, quiet: bool = False) -> Status:
-    """Print an error of the user's input or surroundings; returns the status for it."""
+    """Print an error of the user's input or environment; returns its status."""
     from ..core.errors import BusyError, DumpError
 
     if not quiet:

@@ -30,21 +30,21 @@ ANY_PATH = click.Path(path_type=Path)
 FILE_PATH = click.Path(path_type=Path, dir_okay=False)
 
 LONGEST_NAME = 200
-"""Bytes of a name as a part of a path, where most characters take three to nine."""
+"""Maximum bytes of a percent-encoded name in a path; most characters take three to nine."""
 
 
 def use_layouts(
     context: click.Context, _option: click.Parameter, store: Path | None
 ) -> Path | None:
-    """Layouts in the folder `schemas` of a store, or that its dumps landed with, win.
+    """Use the layouts in the folder `schemas` of a store, or those that its dumps landed with.
 
     Raises:
-        StoreError: those that the dumps landed with cannot be read.
+        StoreError: the layouts that the dumps landed with cannot be read.
     """
     if not context.resilient_parsing:
         from ..schemas.registry import use
 
-        with suppress(PermissionError):  # opening the store tells it
+        with suppress(PermissionError):  # opening the store reports it
             use(_layouts_of(store) if store else None)
     return store
 
@@ -66,7 +66,7 @@ def _layouts_of(store: Path) -> Path | None:
 def _store(
     context: click.Context, option: click.Parameter, store: Path | None, what: str
 ) -> Path | None:
-    """The store that is named, or that of the settings; `what` needs one in a folder."""
+    """The store of the option or of the settings; `what` requires a local folder."""
     if context.resilient_parsing:
         return store
     store = store or settings().store
@@ -78,7 +78,7 @@ def _store(
         )
     if what:
         _need_folder(store, what)
-    settings(store)  # with the definitions of the site
+    settings(store)  # loads the definitions of the site
     return use_layouts(context, option, store)
 
 
@@ -87,7 +87,7 @@ def _config(context: click.Context, _option: click.Parameter, file: Path | None)
 
 
 def config_option(command: Command) -> Command:
-    """`--config`: which settings; `site_settings.settings` reads them."""
+    """Adds `--config`, a settings file; `site_settings.settings` reads it."""
     return click.option(
         "--config",
         type=FILE_PATH,
@@ -99,14 +99,14 @@ def config_option(command: Command) -> Command:
 
 
 def store_option(command: Command) -> Command:
-    """`--store`, and `--config`, which may name it."""
+    """Adds `--store` and `--config`, whose settings may name the store."""
     return _with_store(
         command, "Folder of the landed dumps, or s3://BUCKET/PREFIX; else CPMON_STORE, settings."
     )
 
 
 def folder_option(what: str) -> Callable[[Command], Command]:
-    """The same for what works on a folder only. `what` begins the message about any other."""
+    """Adds the same for commands that need a local folder. `what` begins the error message."""
     help_text = "Folder of the landed dumps; else CPMON_STORE, settings."
     return lambda command: _with_store(command, help_text, what)
 
@@ -125,10 +125,10 @@ def _with_store(command: Command, help_text: str, what: str = "") -> Command:
 
 
 def _need_folder(store: Path, what: str) -> None:
-    """Refuse a store in object storage, for what works on a folder only.
+    """Check that a store is a local folder.
 
     Raises:
-        StoreError: it is one. `what` begins the message.
+        StoreError: it is in object storage. `what` begins the message.
     """
     from ..config.values import scheme_of, url
     from ..core.errors import StoreError
@@ -150,7 +150,7 @@ def _flag(context: click.Context, option: click.Parameter, value: Any) -> None:
 
 
 def limit_options(command: Command) -> Command:
-    """`--memory-limit` and `--threads`: what queries may use."""
+    """Adds `--memory-limit` and `--threads`, limits for queries."""
     limit = functools.partial(click.option, is_eager=True, expose_value=False, callback=_flag)
     count, most = click.IntRange(1, 1024), "Most memory that a query uses, as 2GB."
     threads = limit("--threads", type=count, help="Most threads that a query uses.")
@@ -158,7 +158,7 @@ def limit_options(command: Command) -> Command:
 
 
 def usual_format(context: click.Context, option: click.Parameter, form: str) -> str:
-    """What --format says; else the name of -o, or the settings of a command that reads a store."""
+    """The format: of --format, else of the file name of -o, else of the settings for a store."""
     source = context.get_parameter_source(option.name or "")
     if context.resilient_parsing or source is not click.core.ParameterSource.DEFAULT:
         return form
@@ -177,23 +177,23 @@ dump_arguments = click.argument("dumps", nargs=-1, required=True, metavar="DUMP.
 def choice_option(
     *names: str, values: Sequence[str], help: str, **more: Any
 ) -> Callable[[Command], Command]:
-    """An option that takes one of some values, by default the first; `more` as click has it."""
+    """An option with a choice of values, by default the first; `more`: arguments of click."""
     kind = click.Choice(values)
     return click.option(*names, type=kind, default=values[0], show_default=True, help=help, **more)
 
 
 class Parsed(click.ParamType[Any]):
-    """A type of values that a function parses from a text; it raises ValueError for another one."""
+    """A parameter type with a parser function, which raises ValueError for invalid texts."""
 
     def __init__(self, name: str, example: str, metavar: str, parse: Callable[[str], Any]) -> None:
         self.name, self._example, self._metavar, self._parse = name, example, metavar, parse
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
-        """The word for a value in the help."""
+        """The placeholder of a value in the help."""
         return self._metavar
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The value of a text; a default is one already."""
+        """Converts the text; returns a default unchanged."""
         if not isinstance(value, str):
             return value
         try:
@@ -203,12 +203,12 @@ class Parsed(click.ParamType[Any]):
 
 
 class Text(click.ParamType[str]):
-    """A name that is looked up: any text, but no bytes that are none."""
+    """A name to look up: any text that is valid UTF-8."""
 
     name = "text"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The text as it is."""
+        """Returns the text unchanged."""
         try:
             str(value).encode()
         except UnicodeEncodeError:
@@ -217,12 +217,12 @@ class Text(click.ParamType[str]):
 
 
 class Name(Text):
-    """What a system or run is called: any text that is not too long to name a folder."""
+    """The name of a system or run: any text that is short enough for a folder name."""
 
     name = "name"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The name as it is."""
+        """Returns the name unchanged."""
         name = super().convert(value, param, ctx)
         if not name.strip() or len(quote(name, safe="")) > LONGEST_NAME:
             self.fail(f"{value!r} is empty or too long for a name", param, ctx)
@@ -230,14 +230,14 @@ class Name(Text):
 
 
 def _release(text: str) -> str:
-    """A release with three numbers; nothing stays nothing."""
+    """Completes a release to three numbers; an empty text stays empty."""
     if "+" in text:
         raise ValueError(text)
     return _level(text)
 
 
 def _level(text: str) -> str:
-    """A release with three numbers, and the bits of CALLEVEL; nothing stays nothing."""
+    """Completes a release to three numbers, keeping CALLEVEL bits; an empty text stays empty."""
     match = re.fullmatch(r"(\d+\.\d+)(\.\d+)?(\+callevel(?:\.\d+)*)?", text)
     if text and not match:
         raise ValueError(text)
@@ -245,7 +245,7 @@ def _level(text: str) -> str:
 
 
 def _day(text: str) -> date:
-    """A day of UTC: one that is typed, or a word for its beginning."""
+    """Parses a UTC day: a date, or a word that means its beginning."""
     moment = parse_moment(text, ZoneInfo("UTC"), datetime.now(UTC))
     if moment.time() != time():
         raise ValueError(text)
@@ -253,7 +253,7 @@ def _day(text: str) -> date:
 
 
 LONGEST_S = 100 * 366 * 86400
-"""No span of dumps is longer, and sums of times stay within what DuckDB has words for."""
+"""Maximum length of a time span; sums with times stay within DuckDB's range."""
 
 
 def _length(text: str) -> timedelta:
@@ -284,7 +284,7 @@ OFFSET = Parsed("offset", "8192 or 0x2000", "OFFSET", _offset)
 
 
 def _devices(text: str) -> int | tuple[int, int]:
-    """A device number, or the first and the last of a range."""
+    """Parses a device number, or a range of them as first and last."""
     first, dash, last = text.partition("-")
     return (int(first, 16), int(last, 16)) if dash else int(first, 16)
 
@@ -305,13 +305,13 @@ rules_option = click.option("--rules", type=FILE_PATH, help=rules_help)
 
 
 def output_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """`-o`, which the command gets as `out`, together with the format of `--format`."""
+    """Adds `-o`, passed as `out` together with the format of `--format`."""
 
     @click.option(
         "-o",
         "--output",
         type=TARGET,
-        is_eager=True,  # its name may say the format
+        is_eager=True,  # the file name may determine the format
         metavar="FILE",
         help="Write there instead of standard output (-), in the format that .csv, .xlsx ... say.",
     )
@@ -327,18 +327,18 @@ def output_option(command: Callable[..., Any]) -> Callable[..., Any]:
 def format_option(
     *more: str, help_text: str = "How to print the result."
 ) -> Callable[[Command], Command]:
-    """`--format`, with `more` formats than every command has."""
+    """Adds `--format`, with `more` formats in addition to the common ones."""
     values = (*FORMATS, *more)
     return choice_option("--format", "form", values=values, callback=usual_format, help=help_text)
 
 
 def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """`--format` and `-o`, as `out`."""
+    """Adds `--format` and `-o`, passed as `out`."""
     return format_option()(output_option(command))
 
 
 def listing_option(what: str, lines: Callable[[], Iterable[str]]) -> Callable[[Command], Command]:
-    """`--list`: print what there is to choose from and end; nothing else need be given."""
+    """Adds `--list`, which prints the available names and exits; no other argument is required."""
 
     def print_list(context: click.Context, _option: click.Parameter, value: bool) -> None:
         if value and not context.resilient_parsing:
@@ -352,10 +352,10 @@ def listing_option(what: str, lines: Callable[[], Iterable[str]]) -> Callable[[C
 
 
 def pairs(option: str, texts: Iterable[str], example: str = "") -> dict[str, str]:
-    """The values of KEY=VALUE texts by their keys.
+    """Parse KEY=VALUE texts.
 
     Raises:
-        click.UsageError: one of them has no =; the message has the example.
+        click.UsageError: a text has no =; the message contains the example.
     """
     values = {}
     for text in texts:
@@ -370,7 +370,7 @@ LOCAL, SPARK = "local", "spark"
 
 
 def engine_options(of_job: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """`--jobs`, `--engine` and `--master`, as `engine`; None for one job in this process.
+    """Adds `--jobs`, `--engine` and `--master`, passed as `engine`; None: one job, in this process.
 
     Args:
         of_job: what one job does, for the help.

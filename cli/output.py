@@ -1,4 +1,4 @@
-"""What a command prints: results to standard output or to a whole file, progress to a terminal."""
+"""Output of commands: results to standard output or a file, progress bars to a terminal."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Advance = Callable[..., None]
-"""Called with what is done so far, and with the total, where that was not known before."""
+"""Progress callback: amount done, and the total if it was unknown before."""
 
 
 @contextmanager
 def bar(what: str, total: int | None = None, units: str = "") -> Iterator[Advance]:
-    """A bar for one long step.
+    """A progress bar for one long step.
 
     Args:
-        total: None if it is not known. units: what is counted, instead of bytes.
+        total: None if unknown. units: unit of the counts; bytes by default.
     """
     if not sys.stderr.isatty():
         yield lambda *_: None
@@ -56,15 +56,15 @@ FOR_PEOPLE = ("table", "text", "markdown")
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """The format of a result, and the file that it goes to; None is standard output."""
+    """The format of a result and its output file; None is standard output."""
 
     format: str
     file: Path | None = None
 
     def write(self, data: bytes | Iterable[bytes]) -> None:
-        """Print a result, or write it beside the file and rename it; parts of it as they come.
+        """Write a result, streaming its parts, to standard output, or atomically to the file.
 
-        Control characters in names reach neither a terminal nor what is meant for people.
+        Control characters in names are escaped for terminals and in formats for people.
 
         Raises:
             CpmonError: a binary format would go to a terminal, or the file cannot be written.
@@ -90,7 +90,7 @@ class Output:
             sys.stdout.buffer.flush()
 
     def write_paged(self, data: bytes, pager: str) -> None:
-        """Print a result page by page where it is longer than the terminal.
+        """Print a result with a pager if it is longer than the terminal.
 
         Args:
             pager: auto, always or never.
@@ -105,7 +105,7 @@ class Output:
 
     @property
     def is_screen(self) -> bool:
-        """Whether it is text on a terminal, which may be fitted, coloured and paged."""
+        """Whether it is text on a terminal, where it can be fitted, coloured and paged."""
         return self.file is None and self.format in ("table", "text") and sys.stdout.isatty()
 
     def write_table(self, table: pa.Table) -> None:
@@ -115,7 +115,7 @@ class Output:
         self.write(render(table, self.format))
 
     def write_json(self, document: Any) -> None:
-        """Write a document as JSON; what JSON has no type for as text."""
+        """Write a document as JSON; types unknown to JSON become text."""
         self.write((json.dumps(document, indent=1, default=str) + "\n").encode())
 
     def write_rows(self, rows: list[dict[str, Any]]) -> None:
@@ -124,10 +124,10 @@ class Output:
 
 
 def read_input() -> str:
-    """All of standard input, as text.
+    """Read all of standard input as text.
 
     Raises:
-        CpmonError: it is none.
+        CpmonError: it is not text.
     """
     command = asked()
     try:
@@ -141,19 +141,19 @@ def read_input() -> str:
 
 
 def say(text: str, *, err: bool = False) -> None:
-    """Print a line that may hold names from dumps, files or users."""
+    """Print a line that may contain names from dumps, files or users."""
     click.echo(printable(text), err=err)
 
 
 def say_notes(notes: Iterable[str]) -> None:
-    """Print notes on a result beside it, for people: to standard error."""
+    """Print notes about a result to standard error."""
     for note in notes:
         say(note, err=True)
 
 
 @contextmanager
 def written_to(place: Path) -> Iterator[None]:
-    """Tell what the disk of a place refuses.
+    """Maps OSError to CpmonError, for writes to a place.
 
     Raises:
         CpmonError: it cannot be written.
@@ -167,9 +167,7 @@ def written_to(place: Path) -> Iterator[None]:
 
 
 def write_file(path: Path, data: bytes | Iterable[bytes]) -> None:
-    """Write a file, in parts if they come so; readers see the old or the new one.
-
-    A device or a pipe is written to.
+    """Write a file atomically, in parts if the data is an iterable; devices are written directly.
 
     Raises:
         CpmonError: it cannot be written, or it is an input of the command or a file of a store.
@@ -177,7 +175,7 @@ def write_file(path: Path, data: bytes | Iterable[bytes]) -> None:
     refuse_input(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        # A device or a pipe stays what it is: who reads it waits for what is written to it.
+        # Devices and pipes are not replaced, because their readers wait for the data.
         is_special = path.exists() and not path.is_file()
         with (
             nullcontext(path) if is_special else replacing(path) as file,
@@ -190,7 +188,7 @@ def write_file(path: Path, data: bytes | Iterable[bytes]) -> None:
 
 
 def rows_as(rows: list[dict[str, Any]], form: str) -> bytes:
-    """Rows with the same keys, rendered."""
+    """Render rows with the same keys."""
     import pyarrow as pa
 
     from ..render.render import render

@@ -1,4 +1,4 @@
-"""Settings of the site as commands see them: read once, when a command first asks."""
+"""Settings of the site for commands, read once on first use."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ HELD = "cpmon.held"
 
 
 def settings(store: Path | None = None) -> Settings:
-    """The settings for the store of this command: flags over the environment over the file.
+    """The settings for the store of this command; flags override environment variables and files.
 
     Raises:
-        CpmonError: they cannot be read, or something in them is wrong.
+        CpmonError: the settings cannot be read or are invalid.
     """
     from ..config import read_settings
     from ..config.definitions import use
@@ -52,7 +52,7 @@ def settings(store: Path | None = None) -> Settings:
 
 
 def store_at(folder: Path) -> Store:
-    """The store in a folder, one a command: of 10,000 dumps to read the manifest takes 90 ms.
+    """The store in a folder, opened once: the manifest of 10,000 dumps takes 90 ms to read.
 
     Raises:
         CpmonError: there is no store.
@@ -66,7 +66,7 @@ def store_at(folder: Path) -> Store:
 
 
 def reader_at(folder: Path) -> Store:
-    """The store in a folder for a question: without dumps that lack files, each with a note.
+    """The store in a folder for reading: dumps that lack files are skipped with a note.
 
     Raises:
         CpmonError: there is no store.
@@ -81,7 +81,7 @@ def reader_at(folder: Path) -> Store:
 
 
 def say_what_is_missing(store: Store) -> None:
-    """Print a note for each dump that lacks files: something could not be read."""
+    """Print a note for each dump that lacks files, after a read error."""
     from ..store.results.readable_part import readable_part
 
     _print_notes(readable_part(store, thorough=True)[1])
@@ -95,10 +95,10 @@ def _print_notes(notes: Sequence[str]) -> None:
 
 
 def opened(store: Path) -> Connection:
-    """A connection to a store with all reductions, that uses no more than the settings allow.
+    """Open a connection with all reductions, within the limits of the settings.
 
     Raises:
-        CpmonError: there is no store, or the settings are wrong.
+        CpmonError: there is no store, or the settings are invalid.
     """
     from ..reduce.reductions.reductions import reductions
     from ..store import connect
@@ -108,7 +108,7 @@ def opened(store: Path) -> Connection:
 
 
 def _held(connection: Connection) -> Connection:
-    """A connection whose limits hold for all memory of the process, until the command ends."""
+    """Applies the memory limit to the whole process until the command ends."""
     from ..core.memory import hold_memory
 
     context = click.get_current_context().find_root()
@@ -119,7 +119,7 @@ def _held(connection: Connection) -> Connection:
 
 
 def warn_of_exposure(store: Path) -> str:
-    """Report once a command that others can write to a store; returns why, or nothing."""
+    """Warn, once in a command, if others can write to a store; returns why, or nothing."""
     from ..config import exposure
     from ..core.text import printable
 
@@ -133,10 +133,10 @@ def warn_of_exposure(store: Path) -> str:
 
 
 def limits(store: Path) -> Limits:
-    """What queries of this command may use.
+    """Limits of queries in this command.
 
     Raises:
-        CpmonError: the settings are wrong.
+        CpmonError: the settings are invalid.
     """
     from ..store.sandbox.sandbox import Limits
 

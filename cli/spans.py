@@ -1,4 +1,4 @@
-"""Spans of time, and what else chooses the data of a command: options, and how they are read."""
+"""Options that select data by time span, run and system, and how they are parsed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ UTC_ZONE = ZoneInfo("UTC")
 
 
 def _typed_moment(text: str) -> str:
-    """The text of a time, which is understood again when its zone is known."""
+    """Checks the text of a time; it is parsed again when the zone is known."""
     parse_moment(text, UTC_ZONE, datetime.now(UTC))
     return text
 
@@ -38,7 +38,7 @@ TYPED_MOMENT = Parsed("time", EXAMPLES, "TIME", _typed_moment)
 
 
 def span_options(zone: str = "the printed zone") -> Callable[[Command], Command]:
-    """`--since` and `--until`, which `read_span` reads; `zone` is that of times without one."""
+    """Adds `--since` and `--until`, for `read_span`; `zone` is the default zone, for the help."""
 
     def with_span(command: Command) -> Command:
         until = "Up to this time; a time of day alone is one of the day of --since."
@@ -55,14 +55,14 @@ def read_span(
     zone: ZoneInfo = UTC_ZONE,
     day: Callable[[], date | None] = lambda: None,
 ) -> TypedSpan:
-    """The span that was typed; how it was understood is printed to standard error.
+    """Parse a time span; prints its interpretation to standard error.
 
     Args:
-        day: that of the data, where there are data of one day only; called when a time of day has
-            no other. Without one it is today.
+        day: the day of the data, if they are of one day only; called for a time of day without
+            a date. If it returns None, today is used.
 
     Raises:
-        CpmonError: it ends before it begins.
+        CpmonError: the span ends before it begins.
     """
     span = parse_span(since, until, zone, datetime.now(UTC), day)
     if span.since and span.until and span.until <= span.since:
@@ -79,10 +79,10 @@ def read_span(
 
 
 def whole_day(moment: datetime | None) -> date | None:
-    """The day of UTC that a bound of a span is the beginning of.
+    """The UTC day that begins at a bound of a span.
 
     Raises:
-        CpmonError: it is another time of day.
+        CpmonError: the bound is not midnight.
     """
     if moment is not None and moment.time() != time():
         raise CpmonError(
@@ -99,7 +99,7 @@ def whole_day(moment: datetime | None) -> date | None:
 def day_of_store(
     store: Store, zone: ZoneInfo, system: str | None = None, run: str | None = None
 ) -> date | None:
-    """The day of the data of a store, or of a system or run in it; None if they are of several."""
+    """The day of the data of a store, system or run; None if there are several days."""
     from ..core.grace_period import INSIDE
     from ..store.dumps.landed_dump import days_of
     from ..store.runs.runs import find_run
@@ -109,7 +109,7 @@ def day_of_store(
         times = [measured.since, measured.until] if measured else []
     else:
         dumps = [dump for dump in store.dumps() if dump.days and system in (None, dump.system)]
-        if len(days_of(dumps)) > 2:  # of UTC; those of a zone are one less at most
+        if len(days_of(dumps)) > 2:  # UTC days; in a zone there is at most one less
             return None
         abouts = list(store.abouts(dumps))
         times = [about["first_interval_end"] or about["first_tod"] for about in abouts]
@@ -120,10 +120,10 @@ def day_of_store(
 
 
 def day_of_dump(dump: Path, container: Container | str) -> date | None:
-    """The day of the first sample or event of a dump, UTC; None if it has none or is no file.
+    """The UTC day of the first sample or event of a dump; None without one or for a pipe.
 
     Raises:
-        DumpError: it is no monitor data.
+        DumpError: it is not monitor data.
     """
     from ..core.grace_period import INSIDE
     from ..ingest.codec import moment
@@ -137,10 +137,10 @@ SELECTION = ("run", "system", "since", "until")
 
 
 def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """`--run`, `--system`, `--since` and `--until`, as `selection`: keywords of a report.
+    """Adds `--run`, `--system`, `--since` and `--until`, as `selection`: arguments of a report.
 
-    The command also gets `doubts`: what there is to say of times that the clocks show twice or not
-    at all. CP may end an interval late: one that ends in a grace period behind a bound ends at it.
+    The command also gets `doubts`: notes on local times that are ambiguous or do not exist. CP may
+    end an interval late: an end within the grace period after a bound counts as the bound.
     """
 
     @click.option(
@@ -185,7 +185,7 @@ def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def measured_system(location: Path | str | None, selection: Mapping[str, Any]) -> str | None:
-    """The system whose zone is printed: that named, that of the run, or the only one of a store."""
+    """The system whose zone is used: the given one, that of the run, or the only one of a store."""
     if selection["system"] or not settings().systems or not location:
         return str(selection["system"]) if selection["system"] else None
     from ..store import Store
@@ -199,10 +199,10 @@ def measured_system(location: Path | str | None, selection: Mapping[str, Any]) -
 
 
 def _zone_of_system(location: Path, selection: Mapping[str, Any]) -> str:
-    """The name of the zone that the last dump of the measured system says it is in.
+    """The zone name of the measured system, from its last dump.
 
     Raises:
-        CpmonError: it is not said, or it is not clear which system is measured.
+        CpmonError: the dump does not name a zone, or the system is ambiguous.
     """
     from ..config.shifts import zone_name
     from ..store.runs.runs import system_of_run

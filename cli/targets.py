@@ -1,4 +1,4 @@
-"""Files that a command writes: none of them is one that it reads, or a part of a store."""
+"""Output files of commands, which must be neither inputs nor parts of a store."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from ..store import Store
 
 Identity = tuple[int, int]
-"""Device and inode of a file: the same by whatever name it is reached."""
+"""Device and inode of a file, which do not depend on the path."""
 
 
 class Target(click.Path):
-    """The type of an option or argument that names what a command writes."""
+    """The type of an option or argument for an output file or folder."""
 
     def __init__(self, **more: Any) -> None:
         super().__init__(path_type=Path, **more)
 
 
 class FileOrName(click.ParamType[str]):
-    """The type of an argument that is a name of something shipped, or a file of one's own."""
+    """The type of an argument that is the name of something shipped, or a file of the user."""
 
     name = "text"
 
@@ -41,15 +41,15 @@ TARGET_FOLDER = Target(file_okay=False)
 
 
 def check_target(target: Path | None, form: str | None = None) -> None:
-    """Refuses to write where something would be lost. Called before anything is opened.
+    """Check that writing a target loses nothing. Called before anything is opened.
 
     Args:
         target: a file or folder; None is standard output.
-        form: the format of the file, if its name must not say another one.
+        form: the format of the file, if its name must not imply another one.
 
     Raises:
         CpmonError: it is an input of the command, a dump that has landed in its store or in that
-            of the settings, or a file of any store; or its name says another format.
+            of the settings, or a file of any store; or its name implies another format.
     """
     if target is not None and form is not None:
         _check_name(target, form)
@@ -59,7 +59,7 @@ def check_target(target: Path | None, form: str | None = None) -> None:
 
 
 def refuse_input(target: Path | None) -> None:
-    """Refuses to replace an input of the running command, or a file of a store.
+    """Check that a target is neither an input of the running command nor a file of a store.
 
     Raises:
         CpmonError: it is one of them.
@@ -89,10 +89,10 @@ def _refused(problem: str, target: Path | str, found: str) -> CpmonError:
 
 
 def _identity(path: Path | None, descriptor: int = 1) -> Identity | None:
-    """Of a regular file; None of what is none, or not there.
+    """The identity of a regular file; None for other or missing files.
 
     Args:
-        path: None stands for what the shell has connected to `descriptor`.
+        path: None for the file that the shell has connected to `descriptor`.
     """
     with suppress(OSError, ValueError):
         found = os.fstat(descriptor) if path is None else path.stat()
@@ -102,7 +102,7 @@ def _identity(path: Path | None, descriptor: int = 1) -> Identity | None:
 
 
 def _inputs(context: click.Context) -> Iterator[Path]:
-    """Files that the running command reads: all that it names but its targets, and settings."""
+    """The files that the running command reads: its path arguments except targets, and settings."""
     for option in context.command.params:
         value = context.params.get(option.name or "")
         if value is None or isinstance(option.type, Target):
@@ -115,7 +115,7 @@ def _inputs(context: click.Context) -> Iterator[Path]:
 
 
 def _store_around(target: Path) -> Path | None:
-    """The store whose own files and folders a target is among, through links too."""
+    """The store that a target belongs to, also through symlinks."""
     from ..store.dumps.store import MARKER, OWN
 
     with suppress(OSError, RuntimeError, ValueError):
@@ -127,7 +127,7 @@ def _store_around(target: Path) -> Path | None:
 
 
 def _refuse_dump_of_store(target: Path) -> None:
-    """Refuses to replace a file that has landed, or one that a store has under another name."""
+    """Check that a file is neither a landed dump nor a hard link to a file of a store."""
     from ..ingest.landing import landed_before
 
     store = _store()
@@ -144,7 +144,7 @@ def _refuse_dump_of_store(target: Path) -> None:
 
 
 def _store() -> Store | None:
-    """The store of the command; of one that takes none, that of CPMON_STORE or the settings."""
+    """The store of the command; for commands without one, that of CPMON_STORE or the settings."""
     from ..config.values import scheme_of
 
     location = click.get_current_context().params.get("store")
@@ -158,7 +158,7 @@ def _store() -> Store | None:
 
 
 def _check_name(target: Path, form: str) -> None:
-    """Refuses a name that says another format than is written.
+    """Check that the file name does not imply another format.
 
     Raises:
         CpmonError: it does.

@@ -74,7 +74,7 @@ def _pieces(source: Source) -> Iterator[bytes]:
 
 
 def _size(dump: Path, damage: list[Damage]) -> int | None:
-    """Bytes of the decompressed dump; a compressed one is read to count them, if it must be."""
+    """Size of the decompressed dump, if some damage needs it; compressed dumps are read for it."""
     from ...ingest.container.source import open_source
 
     if not any(kind.needs_size for kind in damage) or not dump.is_file():

@@ -1,4 +1,4 @@
-"""`cpmon doctor`: what a dump is, what cpmon makes of it, and what to do, on one page."""
+"""`cpmon doctor`: identifies a dump, and advises what to do, on one page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `cpmon doctor` knows of an input, as one JSON document without names unless asked for."""
+"""The facts of `cpmon doctor` about an input, as a JSON document; names only on request."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from ...schemas.release import release_key
 from .dump_check import Diagnosis
 
 OWN = "layouts/"
-"""The folder of layouts in the commands that a page advises."""
+"""The folder for layouts in the advised commands."""
 
 
 def facts(diagnosis: Diagnosis, *, names: bool) -> dict[str, Any]:
-    """The document of one input; `names`: with ids of systems and users, devices and volumes."""
+    """The document of one input; `names`: includes ids of systems, users, devices and volumes."""
     document = {
         "schema_version": 1,
         "cpmon": __version__,
@@ -79,7 +79,7 @@ def _input(diagnosis: Diagnosis) -> dict[str, Any]:
 
 
 def _error(error: CpmonError, *, names: bool) -> dict[str, Any]:
-    """The parts of an error; what was found may be a name, or be in the bytes that it quotes."""
+    """The parts of an error; the value found is hidden without `names`, as it may contain one."""
     return {
         "code": error.code,
         "problem": error.problem,
@@ -129,7 +129,7 @@ def _findings(diagnosis: Diagnosis, *, names: bool) -> Iterator[dict[str, Any]]:
 
 
 def _records(diagnosis: Diagnosis, longer: Collection[str]) -> list[dict[str, Any]]:
-    """One row a kind of record, by domain and number; `longer`: those longer than their layouts."""
+    """One row for each kind of record, by domain and number; `longer`: exceed their layouts."""
     release, layouts = diagnosis.release, by_record()
     rows = []
     for row in diagnosis.inventory.table("type").to_pylist():
@@ -167,7 +167,7 @@ WHY = {
 
 
 def _pages(records: list[dict[str, Any]], reports: list[ExpectedReport]) -> list[dict[str, Any]]:
-    """IBM's pages that would help: those that reports ask for, then of bytes that nobody reads."""
+    """Helpful IBM pages: those that reports need first, then those of undecoded bytes."""
     readers: dict[str, list[str]] = {}
     for report in reports:
         for name in report.pages:
@@ -190,12 +190,12 @@ def _again(name: str) -> str:
 
 
 def _word(name: str) -> str:
-    """A file as a word of a command line; a pipe is -."""
+    """Quotes a file name for a command line; standard input is -."""
     return "-" if name == "standard input" else shlex.quote(name)
 
 
 def _commands(diagnosis: Diagnosis, reports: list[ExpectedReport], *, has_pages: bool) -> list[str]:
-    """What to do next, in order."""
+    """The advised next commands, in order."""
     release = diagnosis.release or "V.R.M"
     ingest = f"cpmon ingest {_word(diagnosis.name)} --store perf/"
     ingest += "" if diagnosis.checked.system else " --system NAME"

@@ -1,4 +1,4 @@
-"""The page of `cpmon doctor`, as text or Markdown, made of its JSON document by `doctor.txt`."""
+"""The page of `cpmon doctor`, as text or Markdown, rendered from its JSON document."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WIDTH = 96
 
 
 def page(documents: Iterable[dict[str, Any]], form: str) -> bytes:
-    """The pages of several inputs below each other."""
+    """Renders the pages of several inputs one below the other."""
     return "\n".join(_page(document, _Style(form == "markdown")) for document in documents).encode()
 
 
@@ -38,25 +38,25 @@ def _page(document: dict[str, Any], style: _Style) -> str:
 
 @dataclass(frozen=True)
 class _Style:
-    """The parts of a page, as text or Markdown."""
+    """Formats the parts of a page as text or Markdown."""
 
     is_markdown: bool
 
     def head(self, text: str, level: int = 2) -> str:
-        """A heading; an empty line stands before all but the first."""
+        """A heading, after an empty line unless it is the first."""
         underline = ("=" if level == 1 else "-") * len(text)
         heading = f"{'#' * level} {text}\n" if self.is_markdown else f"{text}\n{underline}"
         return heading if level == 1 else f"\n{heading}"
 
     def paragraph(self, text: str, details: Iterable[str] = ()) -> str:
-        """A paragraph, or a point of a list with its details."""
+        """A paragraph, or a list item with details."""
         lines = textwrap.wrap(text, WIDTH)
         for detail in details:
             lines += textwrap.wrap(detail, WIDTH, initial_indent="  - ", subsequent_indent="    ")
         return ("- " if self.is_markdown and details else "") + "\n".join(lines)
 
     def fact(self, name: str, text: str) -> str:
-        """A name and what is known of it."""
+        """A name and its value."""
         if self.is_markdown:
             return f"- {name}: {text}"
         return textwrap.fill(f"{name:<15} {text}", WIDTH, subsequent_indent=" " * 16)
@@ -67,12 +67,12 @@ class _Style:
 
 
 def _counted(rows: Iterable[dict[str, Any]], key: str) -> str:
-    """The values of a key with their numbers, the most frequent first."""
+    """The values of a key with their counts, the most frequent first."""
     counts = Counter(row[key] for row in rows)
     return ", ".join(f"{count} {value}" for value, count in counts.most_common())
 
 
 def _shortened(names: list[str]) -> str:
-    """At most three names, and how many others there are."""
+    """At most three names, or two and the number of others."""
     more = len(names) - 2
     return ", ".join([*names[:2], f"{more} others"] if more > 1 else names)

@@ -1,4 +1,4 @@
-"""Dumps that commands read, with a progress bar, and `-o` of those that write one."""
+"""Input dumps with a progress bar, and the option `-o` for output dumps."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ container_option = choice_option(
 
 
 def output_option(command: Command) -> Command:
-    """`-o`, the dump that a command writes, which is none that it reads."""
+    """Adds `-o`, the output dump; it must not be an input."""
 
     @click.option(
         "-o",
@@ -52,10 +52,10 @@ def output_option(command: Command) -> Command:
 
 @contextmanager
 def dump_input(dump: Path, container: str, verb: str) -> Iterator[tuple[Source, Progress]]:
-    """An opened dump, and what moves its progress bar, which begins with `verb`.
+    """Open a dump; yields it with the callback of its progress bar, labelled `verb`.
 
     Raises:
-        CpmonError: there is no such file, or it cannot be read.
+        CpmonError: the file does not exist or cannot be read.
     """
     from ...ingest.container.source import open_source
 
@@ -68,13 +68,13 @@ def dump_input(dump: Path, container: str, verb: str) -> Iterator[tuple[Source, 
 
 @contextmanager
 def dump_output(output: Path, finish: Callable[[Path], None] | None = None) -> Iterator[Sink]:
-    """What takes the bytes of a new dump.
+    """Open a new dump for writing.
 
     Args:
-        finish: called with the file as it was written, before it appears; not for a pipe.
+        finish: called with the complete file before it is renamed; not for a pipe.
 
     Raises:
-        CpmonError: it cannot be written, or would go to a terminal.
+        CpmonError: the file cannot be written, or is a terminal.
     """
     from ...core.errors import CpmonError
     from ...generate.sink import SUFFIXES, dump_file
@@ -106,10 +106,10 @@ def write_dumps(
     texts: Callable[[], Iterable[bytes]],
     tables: Callable[[], Iterable[tuple[str, pa.Table]]],
 ) -> None:
-    """Write the results of several dumps: documents as JSON, texts for people, else one table.
+    """Write results of several dumps: as JSON documents, as text, or else as one table.
 
     Args:
-        tables: name of each dump and its rows.
+        tables: name and rows of each dump.
     """
     import pyarrow as pa
 

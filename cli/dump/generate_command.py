@@ -88,7 +88,7 @@ def command(
 
 
 def _check_targets(folder: Path, runs: Sequence[str]) -> None:
-    """Refuses to replace files that are named like those of the runs, where they would be lost."""
+    """Check that no existing files would be lost that have the names of the runs."""
     check_target(folder)
     if folder.is_dir():
         for file in folder.iterdir():

@@ -1,4 +1,4 @@
-"""`cpmon list`: what is inside a dump."""
+"""`cpmon list`: the contents of a dump."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _summary(inventory: Inventory) -> str:
 
 
 def _release(document: dict[str, Any]) -> str:
-    """What CP runs, since when, and how often it was loaded while the dump was written."""
+    """The release of CP, its IPL time, and the number of IPLs within the dump."""
     release = f"z/VM {document['release']}" if document["release"] else "not named"
     if document["ipl"] is None:
         return release
@@ -109,13 +109,13 @@ def _release(document: dict[str, Any]) -> str:
 
 
 def _zone(seconds: int) -> str:
-    """System time as a distance from UTC: UTC+01:00."""
+    """Formats an offset from UTC: UTC+01:00."""
     minutes = abs(seconds) // 60
     return f"UTC{'-' if seconds < 0 else '+'}{minutes // 60:02d}:{minutes % 60:02d}"
 
 
 def _iso(us: int | None, zone_s: int | None = 0) -> str | None:
-    """A time to the millisecond; in a zone, if that is known."""
+    """Formats a time to the millisecond, in local time if the zone is known."""
     if us is None or zone_s is None:
         return None
     from ...ingest.codec import moment

@@ -111,10 +111,10 @@ def command(
 def _explained(
     dump: Path, container: str, query: RecordFilter, count: int | None, release: str
 ) -> Iterator[Explained]:
-    """The records wanted with their lines, as they are taken.
+    """Explain the selected records, streaming.
 
     Raises:
-        CpmonError: there is none.
+        CpmonError: no record is selected.
     """
     from ...ingest.container.source import open_source
     from ...ingest.inspect.explanation import explain
@@ -171,7 +171,7 @@ def _texts(
 
 
 def _machine(explained: Iterable[Explained], dump: str, form: str) -> Iterator[bytes]:
-    """The same in another format, record by record where the format allows it."""
+    """Explained records in a machine-readable format, streamed if the format allows it."""
     import pyarrow as pa
 
     from ...ingest.inspect.explanation import document, heading, rows, table

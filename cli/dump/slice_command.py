@@ -1,4 +1,4 @@
-"""`cpmon slice`: a part of a dump as a dump of its own."""
+"""`cpmon slice`: writes a part of a dump as a new dump."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def command(
 
 
 def report_findings(dump: Path, written: Slice | Merged) -> Status:
-    """Print the findings of an input on standard error; returns the status for them."""
+    """Print the findings of an input on standard error; returns the exit status."""
     for code, count in sorted(written.findings.counts.items(), key=lambda item: item[0].name):
         say(f"  {dump}: {code.severity}: {code.name} x {count:,}", err=True)
     status = status_of(written.findings.worst)

@@ -1,1 +1,1 @@
-"""Commands that print what a store holds."""
+"""Commands that print the contents of a store."""

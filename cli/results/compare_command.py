@@ -16,7 +16,7 @@ from ..targets import FileOrName
 
 
 def _tables() -> Iterator[str]:
-    """The shipped tables, a line each."""
+    """The shipped tables, one line each."""
     from ...reduce.compare import load_spec, spec_names
 
     return (f"{name}  {load_spec(name).title}" for name in spec_names())
@@ -97,7 +97,7 @@ def command(
 def _compared(
     table: str | None, store: Path, base: str | None, runs: tuple[str, ...], form: str
 ) -> bytes:
-    """The comparison, rendered; a page has a chart of the runs as well."""
+    """Render the comparison; HTML also gets a chart of the runs."""
     from ...reduce.compare import compare, compare_runs, load_spec, render_comparison
     from ...reduce.page.drawing import runs_figure
 

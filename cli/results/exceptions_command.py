@@ -1,4 +1,4 @@
-"""`cpmon exceptions`: episodes in which a figure was beyond the limit of a rule."""
+"""`cpmon exceptions`: episodes in which a metric exceeded the limit of a rule."""
 
 from __future__ import annotations
 

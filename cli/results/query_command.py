@@ -31,8 +31,8 @@ NAME = re.compile(r"[A-Za-z][\w-]*")
 
 
 def _queries() -> Iterator[str]:
-    """The queries with their parameters, a line each."""
-    settings()  # with the definitions of the site
+    """The queries with their parameters, one line each."""
+    settings()  # loads the definitions of the site
     from ...queries.queries import queries
 
     for query in queries():
@@ -105,14 +105,14 @@ def command(
 def _ask_spark(
     sql: str, values: dict[str, Any], store: Path, master: str | None
 ) -> Iterator[pa.Table]:
-    """The answer of Spark to one query, in one part."""
+    """Run a query by Spark; yields the result in one part."""
     from ...spark.fleet import Fleet
     from ...spark.guard import guarded
     from ...spark.session import session
 
     warn_of_exposure(store)
     place = reader_at(store)
-    guarded(sql, lambda _, name: name, values)  # Spark takes seconds to start
+    guarded(sql, lambda _, name: name, values)  # check first: Spark takes seconds to start
     with session(master) as spark:
         yield Fleet(spark, place).answer(sql, values)
 
@@ -134,7 +134,7 @@ def _question(
 
 
 def _text_of(file: Path | None) -> str:
-    """The SQL in a file."""
+    """Read the SQL of a file."""
     try:
         return file.read_text(encoding="utf-8") if file else ""
     except OSError as error:

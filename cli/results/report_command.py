@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
 
 def _reports() -> Iterator[str]:
-    """The reports, a line each."""
-    settings()  # with the definitions of the site
+    """The reports, one line each."""
+    settings()  # loads the definitions of the site
     from ...reduce import find_report, report_names
 
     return (f"{name}  {find_report(name).title}" for name in report_names())
@@ -48,7 +48,7 @@ NEW, LIKE = "new", "like"
 
 
 def _begin(context: click.Context, option: click.Parameter, value: str | None) -> None:
-    """Write the start of a report as soon as both its name and the report to copy are known."""
+    """Write the draft of a report once both its name and the report to copy are known."""
     context.meta[f"cpmon.report.{option.name}"] = value
     new, like = (context.meta.get(f"cpmon.report.{key}") for key in (NEW, LIKE))
     if context.resilient_parsing or not (new and like):
@@ -75,7 +75,7 @@ def _begin(context: click.Context, option: click.Parameter, value: str | None) -
 
 
 def _draft_options(command: Command) -> Command:
-    """`--new` and `--like`, which need no store."""
+    """Adds `--new` and `--like`, which need no store."""
     option = functools.partial(click.option, is_eager=True, expose_value=False, callback=_begin)
     new = option(
         "--new",
@@ -231,7 +231,7 @@ def command(
 
 
 def _screen(out: Output, wide: bool) -> Screen | None:
-    """The terminal that a report is printed on, if it is one."""
+    """The terminal, if the report is printed on one."""
     if not out.is_screen:
         return None
     from ...reduce.reports.report_text import Screen
@@ -254,7 +254,7 @@ def _options(
     device: int | tuple[int, int] | None,
     **others: Any,
 ) -> dict[str, Any]:
-    """How the options of the command narrow a report, as `report` takes it."""
+    """Converts the options of the command to arguments of `report`."""
     named = {"user": user, "partition": partition}
     capitals = {option: name and name.upper() for option, name in named.items()}
     objects = {"cpu": cpu, "device": device, "class": user_class, **capitals}
@@ -277,7 +277,7 @@ def _plot(report: ReportResult, file: Path, columns: list[str]) -> None:
 
 
 def _reports_of(store: Path, names: tuple[str, ...], options: dict[str, Any]) -> list[ReportResult]:
-    """The reports of those names; a wrong one is refused before the store is opened."""
+    """Run the reports; unknown names are rejected before the store is opened."""
     from ...reduce import find_report, report, report_names
 
     if not names:

@@ -1,1 +1,1 @@
-"""The prompt of `cpmon shell`: statements and dot commands, their answers, completion, history."""
+"""The prompt of `cpmon shell`: statements, dot commands, results, completion, history."""

@@ -1,4 +1,4 @@
-"""What a half-written word may become: tables, columns, functions, keywords, fields, commands."""
+"""Completion at the prompt: tables, columns, functions, keywords, fields, commands."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
     from .session import Session
 
 DELIMITERS = " \t\n()[]{},;=<>+-*/%|&!?'\"`"
-"""What ends a word; a dot does not: monitor.sytrsp is one."""
+"""Characters that end a word; a dot does not: monitor.sytrsp is one word."""
 
 
 class Completer:
-    """Completes words by what a catalogue holds, which is read at the first word."""
+    """Completes words from a catalogue, which is read at the first completion."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
 
     def candidates(self, before: str, word: str) -> list[str]:
-        """What a word can become.
+        """Completions of a word.
 
         Args:
-            before: the statement up to the word. word: its beginning.
+            before: the statement before the word. word: its typed part.
         """
         first = next(iter(before.split(maxsplit=1)), "")
         if first.startswith(".") or (not before.strip() and word.startswith(".")):
@@ -41,7 +41,7 @@ class Completer:
         return _matching(names, word)
 
     def _behind_dot(self, command: str, before: str) -> Iterable[str]:
-        """What may stand behind a dot command, or the commands themselves."""
+        """Completions of the argument of a dot command, or of the command itself."""
         if not command:
             return COMMANDS
         if len(before.split()) > 1:
@@ -63,7 +63,7 @@ class Completer:
 
     @functools.cached_property
     def _tables(self) -> dict[str, list[str]]:
-        """Columns by name of the table: with its schema, and without where none is needed."""
+        """Table name -> columns; with schema, and also without if it is optional."""
         columns: dict[str, list[str]] = {}
         for each in self._session.connection.documented():
             name = each.name.lower()
@@ -83,13 +83,13 @@ class Completer:
         return {f"{table.partition('.')[0]}." for table in self._tables if "." in table}
 
     def _columns_of(self, text: str) -> list[str]:
-        """Columns of the tables that a text names; of all reductions where it names none."""
+        """Columns of the tables in a text; of all reductions if it names none."""
         names = set(re.findall(r"[\w.]+", text.lower()))
         tables = names & self._tables.keys() or {t for t in self._tables if "." not in t}
         return [column for table in tables for column in self._tables[table]]
 
     def _dotted(self, text: str, word: str) -> Iterable[str]:
-        """Columns behind the short name of a table: u.cpu_s."""
+        """Columns after a table alias: u.cpu_s."""
         alias = word.partition(".")[0]
         if f"{alias.lower()}." in self._schemas():
             return ()

@@ -1,4 +1,4 @@
-"""Commands at the prompt that are no SQL: each begins with a dot."""
+"""Dot commands at the prompt, which are not SQL."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ Words = Sequence[str]
 
 
 def run_dot(session: Session, line: str) -> None:
-    """Do what a line with a dot says.
+    """Run a dot command.
 
     Raises:
-        CpmonError: there is no such command, or it cannot be done.
+        CpmonError: no such command, or it fails.
     """
     try:
         name, *words = shlex.split(line)
@@ -44,14 +44,14 @@ def run_dot(session: Session, line: str) -> None:
 
 
 def _show(session: Session, rows: list[dict[str, Any]]) -> bool:
-    """Answer with rows in the session's format; whether there are any."""
+    """Print rows in the session's format; returns whether there are any."""
     if rows:
         session.show(rows_as(rows, session.out.format))
     return bool(rows)
 
 
 def _listed(session: Session) -> list[tuple[str, Documented]]:
-    """What people may ask for, by name with schema."""
+    """The public relations, by name with schema."""
     every = session.connection.documented()
     named = ((each.name if "." in each.name else f"main.{each.name}", each) for each in every)
     return sorted((n, each) for n, each in named if not each.name.startswith("_"))
@@ -81,7 +81,7 @@ def _schema(session: Session, words: Words) -> None:
 
 
 def _columns(session: Session, documented: Documented) -> Iterator[tuple[dict[str, str], str]]:
-    """The columns of a table, with their types, and what each says."""
+    """The columns of a table with their types and documentation."""
     table = session.connection.table(documented.name)
     place = documented.name if "." in documented.name else f"main.{documented.name}"
     for column, kind in zip(table.columns, table.types, strict=True):
@@ -177,4 +177,4 @@ COMMANDS: dict[str, tuple[str, str, Act, int, int]] = {
     ".help": (".help", "this list", _help, 0, 0),
     ".quit": (".quit", "leave", _quit, 0, 0),
 }
-"""Name -> usage, what it does, the function, least and most words behind it."""
+"""Name -> usage, description, function, minimum and maximum number of arguments."""

@@ -1,4 +1,4 @@
-"""Lines from a terminal or a pipe: the prompt, its history, and the statements in the lines."""
+"""Reads lines from a terminal or a pipe: prompt, history, and splitting into statements."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from .session import Session
 
 PROMPT, MORE = "cpmon> ", "  ...> "
 LONGEST = 10_000
-"""Lines of history that are kept."""
+"""Maximum lines of the history."""
 
 
 def run_script(session: Session, lines: TextIO) -> None:
-    """Do what a file or pipe says; what follows the first error is not done.
+    """Run the statements and commands of a file or pipe; stops at the first error.
 
     Raises:
-        CpmonError: a statement or command of it.
+        CpmonError: a statement or command fails.
     """
     waiting = ""
     for line in _decoded(lines):
@@ -49,7 +49,7 @@ def _decoded(lines: TextIO) -> Iterator[str]:
 
 
 def run_prompt(session: Session) -> None:
-    """Ask for lines until the user leaves; errors and Ctrl-C end a statement, not the session."""
+    """Read and run lines until the user exits; errors and Ctrl-C only cancel a statement."""
     waiting = ""
     with _line_editing(session, lambda: waiting) as remember:
         while not session.over:
@@ -70,13 +70,13 @@ def run_prompt(session: Session) -> None:
 
 
 def history_file() -> Path:
-    """The file of the history, in the folder for state of the user."""
+    """The history file, in the user's state folder (XDG_STATE_HOME)."""
     state = Path(os.environ.get("XDG_STATE_HOME", ""))
     return (state if state.is_absolute() else Path("~/.local/state").expanduser()) / "cpmon/history"
 
 
 def _take(session: Session, waiting: str, line: str) -> str:
-    """Take a line: do what is complete, and return what is not."""
+    """Run what a line completes; returns the incomplete rest."""
     if not waiting and line.lstrip().startswith("."):
         run_dot(session, line.strip())
         return ""
@@ -88,7 +88,7 @@ def _take(session: Session, waiting: str, line: str) -> str:
 
 
 def _line(prompt: str) -> str:
-    """A line of the user's; the prompt goes to standard error if output goes elsewhere."""
+    """Read a line; the prompt goes to standard error if output is redirected."""
     if sys.stdout.isatty():
         return input(prompt)
     sys.stderr.write(prompt)
@@ -100,10 +100,10 @@ def _line(prompt: str) -> str:
 def _line_editing(
     session: Session, statement: Callable[[], str]
 ) -> Iterator[Callable[[str], None]]:
-    """Completion and history, where there is a readline; gives what remembers a line."""
+    """Sets up completion and history if readline exists; yields a function that adds a line."""
     try:
         import readline
-    except ImportError:  # a Python without it: lines can be typed all the same
+    except ImportError:  # Python without readline: lines can be typed without editing
         yield lambda _line: None
         return
     completer = Completer(session)
@@ -131,7 +131,7 @@ def _line_editing(
         try:
             file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             file.touch(mode=0o600)
-            file.chmod(0o600)  # one that was made by something else as well
+            file.chmod(0o600)  # also for an existing file
             readline.write_history_file(file)
         except OSError as error:
             click.echo(f"the history was not kept: {file}: {error.strerror}", err=True)
@@ -145,14 +145,14 @@ _PART = re.compile(
     r"""|;|\w+|.""",
     re.DOTALL,
 )
-"""A text, a quoted name, a comment, a text between dollars, a semicolon, a word, anything else. A
-doubled quote within a text is two texts, which makes no difference here."""
+"""Tokens: string, quoted name, comment, dollar-quoted string, semicolon, word, other character. A
+string with a doubled quote matches as two strings, which makes no difference here."""
 
 
 def split(text: str) -> tuple[list[str], str]:
-    """The complete statements of a text, without their semicolons, and what is left behind them.
+    """Split text into complete statements, without semicolons, and the incomplete rest.
 
-    A statement ends at a semicolon that is not within a text, a name or a comment.
+    A statement ends at a semicolon outside of strings, quoted names and comments.
     """
     statements, begin = [], 0
     for match in _PART.finditer(text):
@@ -163,7 +163,7 @@ def split(text: str) -> tuple[list[str], str]:
 
 
 def is_blank(text: str) -> bool:
-    """Whether there is nothing but blanks and comments."""
+    """Whether a text has only blanks and comments."""
     return all(
         part[0].startswith(("--", "/*")) or not part[0].strip() for part in _PART.finditer(text)
     )

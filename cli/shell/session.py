@@ -1,4 +1,4 @@
-"""A session at the prompt: a connection, how answers are printed, and where they go."""
+"""A session at the prompt: its connection, output format and output file."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Session:
-    """State between two lines.
+    """State between lines.
 
     Attributes:
-        open: opens a connection. store: that it is to.
-        out: format of answers, and the file that they go to.
-        timer: whether to say how long each answer took. over: whether to leave.
+        open: opens a connection. store: the store of the connection.
+        out: format of results, and the output file.
+        timer: print the time of each query. over: end the session.
     """
 
     open: Callable[[], Connection]
@@ -48,7 +48,7 @@ class Session:
 
     @property
     def connection(self) -> Connection:
-        """A connection that shows the store as it is: opened again where that has changed.
+        """A connection to the current state of the store; reopened if that has changed.
 
         Raises:
             CpmonError: the store cannot be opened.
@@ -66,15 +66,15 @@ class Session:
             self._connection = None
 
     def listed(self, listing: str, **values: Any) -> duckdb.DuckDBPyRelation:
-        """The result of the query `listing`.sql of this package."""
+        """The result of a listing: a SQL file of this package."""
         sql = (files(__package__) / f"{listing}.sql").read_text(encoding="utf-8")
         return self.connection.sql(sql, params=values)
 
     def ask(self, sql: str, values: Mapping[str, Any] | None = None) -> None:
-        """Answer a query.
+        """Run a query and print the result.
 
         Raises:
-            CpmonError: it is refused or fails, or the answer cannot be written.
+            CpmonError: the query is rejected or fails, or the result cannot be written.
         """
         from ...render.render import render_parts
 
@@ -91,10 +91,10 @@ class Session:
             click.echo(f"{counted(rows, 'row')} in {time.perf_counter() - began:.3f} s", err=True)
 
     def show(self, data: bytes | Iterable[bytes]) -> None:
-        """Print an answer, or add it to the file.
+        """Print a result, or append it to the file.
 
         Raises:
-            CpmonError: it cannot be written, or a binary file would hold two answers.
+            CpmonError: the file cannot be written, or a binary file would get a second result.
         """
         from ...core.errors import CpmonError
 
@@ -115,5 +115,5 @@ class Session:
         write_file(self.out.file, self._written)
 
     def send_to(self, file: Path | None) -> None:
-        """Let answers go to a file, the first one in place of what it holds."""
+        """Redirect results to a file, which the first result replaces."""
         self.out, self._written = replace(self.out, file=file), b""

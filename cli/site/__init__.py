@@ -1,1 +1,1 @@
-"""Commands about settings, layouts and unattended work of a site."""
+"""Commands for settings, layouts and unattended batches of a site."""

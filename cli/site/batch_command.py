@@ -1,4 +1,4 @@
-"""`cpmon batch`: what runs unattended."""
+"""`cpmon batch`: unattended batches."""
 
 from __future__ import annotations
 
@@ -209,7 +209,7 @@ def _open(root: Path, *, create: bool) -> tuple[Store, Plan, Settings]:
 
 
 def _status_text(parts: dict[str, Any]) -> bytes:
-    """The status as text with a table for each part."""
+    """The status as text, with a table for each part."""
     texts = [parts["now"].encode() + b"\n"]
     for title, key in (("systems", "systems"), ("last runs", "runs"), ("files", "waiting")):
         if parts[key]:

@@ -1,4 +1,4 @@
-"""`cpmon completion`: what makes a shell complete words of `cpmon`."""
+"""`cpmon completion`: prints the completion script of a shell."""
 
 from __future__ import annotations
 

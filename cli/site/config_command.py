@@ -1,4 +1,4 @@
-"""`cpmon config`: what is set, where it came from, and whether a file is right."""
+"""`cpmon config`: settings with their sources, and the check of a settings file."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def command(store: Path | None, output: Path) -> None:
     started = time.perf_counter()
     for scenario in SCENARIOS:
         _land(scenario, output / "dumps", store)
-    for reduced in reduce(Store(store), (), Settings()):  # once, what all tables read
+    for reduced in reduce(Store(store), (), Settings()):  # once for all tables
         click.echo(f"reduced    {reduced}", err=True)
     written = _tables(store, output)
     click.echo(f"\nWritten in {time.perf_counter() - started:.0f} s:")
@@ -83,7 +83,7 @@ def _land(scenario: str, folder: Path, store: Path) -> None:
 
 
 def _tables(store: Path, output: Path) -> list[Path]:
-    """Print every table; write it, a report and a page in all forms that a reader may want."""
+    """Print every table; write it, a report and a page in all formats."""
     from ...reduce import reductions, render_report, report
     from ...reduce.compare import compare, render_comparison, spec_names
     from ...reduce.page.drawing import runs_figure

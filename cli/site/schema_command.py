@@ -1,4 +1,4 @@
-"""`cpmon schema`: what the bytes of records mean, and pages that say more of it."""
+"""`cpmon schema`: layouts of records, and import of IBM pages that add to them."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ def show(name: str, release: str, out: Output) -> None:
 
 
 def _layout(name: str) -> Layout:
-    """The layout of a record or of a group's table; names that are close are named."""
+    """The layout of a record or of a group's table; the error suggests similar names."""
     from ...core.names import unknown
     from ...schemas.registry import tables
 
@@ -196,7 +196,7 @@ def _no_field(layout: Layout, field: str, release: str) -> CpmonError:
 
 
 def _head(layout: Layout, release: str) -> Iterator[str]:
-    """What is said once of a record."""
+    """The lines about the record as a whole."""
     if layout.parent:
         yield f"{layout.name.upper()}  entries in {layout.parent.upper()}: {layout.title}"
         return
@@ -218,7 +218,7 @@ def _head(layout: Layout, release: str) -> Iterator[str]:
 
 
 def _indented(rows: Iterable[Described], layout: Layout) -> list[dict[str, Any]]:
-    """Rows for the eye: bits, codes and entries under what they are of, without empty columns."""
+    """Rows for printing: bits, codes and entries below their field, without empty columns."""
     from ...schemas.description import pattern
 
     shown = []

@@ -1,4 +1,4 @@
-"""`cpmon schema import`: IBM's pages of a release into layouts of one's own."""
+"""`cpmon schema import`: converts IBM pages of a release to layouts of the user."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ...schemas.pages.page_import import Change, Imported, PageImport
 
 FEW = 20
-"""Of more pages than this only the summary is printed, and what is wrong with them."""
+"""For more pages than this only the summary and problems are printed."""
 
 
 @click.command("import", short_help="Turn IBM's record pages into layouts.")
@@ -122,7 +122,7 @@ def _no_pages(paths: Iterable[Path], passed: Sequence[str]) -> CpmonError:
 
 
 def _folder(into: Path | None) -> Path:
-    """The user's folder; what is installed stays as it is."""
+    """The user's folder of layouts; shipped layouts are never changed."""
     from ...schemas.site import home
 
     if into is None:
@@ -156,7 +156,7 @@ def _summary(imported: Imported) -> dict[str, Any]:
 
 
 def _tell(imported: Imported, *, details: bool) -> None:
-    """What a reader should know of a page: its problems, and what was taken of it."""
+    """Print the problems of a page, and what was imported from it."""
     merged = imported.merged
     contradictions = merged.contradictions if merged else []
     for error in (imported.problem, *contradictions):
@@ -210,7 +210,7 @@ def _effects(importing: PageImport, results: Sequence[Imported]) -> str:
 
 
 def _show(written: Iterable[Change], folder: Path) -> None:
-    """The difference, as `diff -u` shows it."""
+    """Print the difference, in the format of `diff -u`."""
     import difflib
 
     for change in written:

@@ -1,1 +1,1 @@
-"""Commands that fill a store and look after it."""
+"""Commands that fill and maintain a store."""

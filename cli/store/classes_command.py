@@ -1,4 +1,4 @@
-"""`cpmon classes`: which users of a store belong together."""
+"""`cpmon classes`: user classes of a store."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def command(
         raise click.UsageError("--run-id names one run; give one dump with it")
     if engine and Path("-") in dumps:
         raise click.UsageError("standard input (-) lands alone: leave out --jobs and --engine")
-    # Executors of a Spark work in folders of their own.
+    # Spark executors have other working directories.
     place = Store(store, create=True)
     options = {
         "container": container,
@@ -91,7 +91,7 @@ def command(
 
 
 def _files_of(dump: Path) -> Sequence[Path]:
-    """The dump, those of a folder, or those that a pattern matches, by their names."""
+    """The dump itself, the files of a folder, or the matches of a pattern, by name."""
     from ...config.settings import PATTERNS
 
     if dump.is_dir():
@@ -100,7 +100,7 @@ def _files_of(dump: Path) -> Sequence[Path]:
         patterns = [str(dump)]
     else:
         return [dump]
-    # Patterns may be absolute, which those of pathlib may not.
+    # Unlike those of pathlib, patterns may be absolute.
     found = {Path(n) for each in patterns for n in glob.iglob(each, recursive=True)}  # noqa: PTH207
     files = sorted(file for file in found if file.is_file())
     if not files:
@@ -118,7 +118,7 @@ def _files_of(dump: Path) -> Sequence[Path]:
 def _land_by(
     engine: Engine, dumps: tuple[Path, ...], store: Store, options: dict[str, Any]
 ) -> Status:
-    """Land dumps several at once; they are reported in the order in which they were given."""
+    """Land dumps in parallel; they are reported in the given order."""
     from ...ingest.landing import LandingJob, land
     from ...schemas.registry import site_folder
 
@@ -156,7 +156,7 @@ def _land(dump: Path, store: Store, **options: Any) -> Status:
 
 
 def _report(dump: Path, landed: Landed, seconds: float, system: str | None) -> Status:
-    """Report what landed, and its findings; returns the status for it."""
+    """Print what landed and its findings; returns the exit status."""
     about = landed.about
     size = about["bytes"]["size"]
     if landed.already:

@@ -44,7 +44,7 @@ FROM meta.interval WHERE system = ?"""
     metavar="KEY=VALUE",
     help="With --define: an attribute (cp_level, users, workload ...); may be repeated.",
 )
-@span_options("UTC")  # as it is written down
+@span_options("UTC")  # times in run files are UTC
 @output_options
 def command(
     store: Path,
@@ -93,10 +93,10 @@ def command(
 def _measured(
     store: Path, system: str, since: str, until: str
 ) -> tuple[datetime, datetime, dict[str, str]]:
-    """The span of a run, and the attributes that its records say.
+    """The span of a run, and the attributes found in its records.
 
     Raises:
-        CpmonError: there is no such system, or no interval of it in the span.
+        CpmonError: no such system, or it has no interval in the span.
     """
     from ...config.moments import span_text
     from ...core.errors import CpmonError

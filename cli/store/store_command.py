@@ -1,4 +1,4 @@
-"""`cpmon store`: what a store holds, and how it is kept in order."""
+"""`cpmon store`: contents and maintenance of a store."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def rebuild(store: Path) -> None:
 
     place = store_at(store)
     place.clean()
-    if place.files.is_local or not place.manifest.is_readable:  # elsewhere it alone decides
+    if place.files.is_local or not place.manifest.is_readable:  # in object storage it is the truth
         place.manifest.rebuild()
     rebuild_indexes(place)
     say_what_is_missing(place)

@@ -1,4 +1,4 @@
-"""Comparison tables, and runs compared with each other."""
+"""Comparison tables and run comparisons."""
 
 from .comparison_table import Cell, ComparisonTable, compare
 from .rendering import render_comparison

@@ -3,26 +3,25 @@
 The test is a t-test of the intervals of two runs, paired by time.
 
 A rate of a run is a sum over a sum (pages over seconds), not a mean of its intervals. Its samples
-are made so that their mean is exactly that quotient: R + (over - R under) / mean(under) for
+are constructed so that their mean is exactly that quotient: R + (over - R under) / mean(under) for
 R = sum(over) / sum(under), the linearised ratio (Cochran 1977, chapter 6).
 
-Intervals of two runs are paired by their time into the run, so that a course that both have in
-common (a ramp, the hours of a day) cancels out and is not taken for autocorrelation. With the
-samples x and y of a pair, the difference of the runs is D = mean(y - x), and its deviations are
-y - x - D s with s = (x + y) / mean(x + y): those of the relative difference, so that a run that
-does everything twice deviates nowhere, whatever its course. Each is divided by 1 - s / n, as the
-jackknife does, since a pair that holds much of the sum pulls D towards itself (Royall and
-Cumberland 1981).
+Intervals of two runs are paired by their time into the run, so that a common trend (a ramp, the
+hours of a day) cancels out and is not mistaken for autocorrelation. With the samples x and y of a
+pair, the difference of the runs is D = mean(y - x), and its deviations are y - x - D s with
+s = (x + y) / mean(x + y): those of the relative difference, so that a run that doubles every value
+has no deviations, whatever its trend. Each is divided by 1 - s / n, as in the jackknife, because a
+pair that holds much of the sum pulls D towards itself (Royall and Cumberland 1981).
 
-Successive deviations resemble each other, so n of them say less than n independent ones would.
-How much less is estimated twice, and the estimate that finds less counts:
+Successive deviations are correlated, so n of them carry less information than n independent ones.
+The effective number is estimated in two ways, and the more cautious estimate counts:
 
-- With r, the correlation of each with the next, they count as n (1 - r) / (1 + r). The estimate of
-  r is too small by about (1 + 4 r) / n (Marriott and Pope 1954) and uncertain by
-  sqrt((1 - r^2) / n): its upper confidence limit of 90 % is taken.
-- Where they resemble each other for longer than r says, as a slow wave below much noise does, the
-  slow part is what counts: its variance is the mean square of their weights on the first cube root
-  of n cosines, whose number is the degrees of freedom (Lazarus, Lewis, Stock and Watson 2018).
+- With r, the lag-1 correlation, they count as n (1 - r) / (1 + r). The estimate of r is too small
+  by about (1 + 4 r) / n (Marriott and Pope 1954) and uncertain by sqrt((1 - r^2) / n): its upper
+  90 % confidence limit is used.
+- If the correlation lasts longer than r implies, as for a slow wave under much noise, the slow part
+  counts: its variance is the mean square of the projections on the first cube root of n cosines,
+  whose number is the degrees of freedom (Lazarus, Lewis, Stock and Watson 2018).
 """
 
 from __future__ import annotations
@@ -47,20 +46,20 @@ MEASURES = (
     *("write_kb_per_s", "write_kb", "write_passes", "write_s"),
     *("thrasher_score", "burner_score"),
 )
-"""Measures of the view run_samples."""
+"""Measures of the view `run_samples`."""
 
 SD_DIGITS = 4
 SIGNIFICANT_P = 0.05
-"""A difference that chance alone would show more often than this counts for nothing."""
+"""Significance level: a difference with a greater p value is not significant."""
 
 Samples = Mapping[int, Decimal]
-"""Number of the sample -> its value."""
+"""Sample number -> value."""
 
 
 def read_samples(
     con: duckdb.DuckDBPyConnection, runs: Iterable[str], measures: Iterable[str]
 ) -> dict[tuple[str, str], Samples]:
-    """(run, measure) -> its samples; a pair without samples is missing."""
+    """(run, measure) -> its samples; pairs without samples are absent."""
     parameters = list(runs), list(measures)
     if not all(parameters):
         return {}
@@ -76,13 +75,13 @@ def read_samples(
 
 
 def statistic(values: Sequence[Decimal], *, whole: bool = False, padded: bool = False) -> Printed:
-    """N/mean/sd of at least one value: `10/38.9/1.221`. The mean is what arithmetic goes on with.
+    """N/mean/sd of at least one value: `10/38.9/1.221`. Later arithmetic uses the printed mean.
 
     Args:
         values: of the samples.
-        whole: mean and deviation are printed as integers. Else the mean has at most one decimal,
-            and the deviation four significant digits, more if they stand before the point.
-        padded: zeros at the end of the deviation stay (2.410).
+        whole: mean and deviation are printed as integers. Otherwise the mean has at most one
+            decimal, and the deviation four significant digits, or more before the point.
+        padded: keeps trailing zeros of the deviation (2.410).
     """
     middle = fixed(mean(values), 0 if whole else 1)
     spread = fixed(pstdev(values), 0) if whole else significant(pstdev(values), SD_DIGITS)
@@ -91,12 +90,12 @@ def statistic(values: Sequence[Decimal], *, whole: bool = False, padded: bool = 
 
 
 def difference(samples: Samples, less: Samples) -> Samples:
-    """Sample by sample, of two runs that have the same samples."""
+    """Subtract two runs with the same sample numbers, sample by sample."""
     return {sample: value - less[sample] for sample, value in samples.items()}
 
 
 def quotient(amounts: Samples, times: Samples) -> Samples:
-    """Sample by sample; a sample without time has none, so it is left out."""
+    """Divide sample by sample; samples with time 0 are left out."""
     return {
         sample: amount / times[sample]
         for sample, amount in amounts.items()
@@ -112,17 +111,17 @@ def _trimmed(value: Decimal) -> str:
 Array = npt.NDArray[np.float64]
 
 FEWEST = 12
-"""Below so many intervals their correlation cannot be estimated, and nothing follows from them."""
+"""Fewest intervals for a test; with fewer the correlation cannot be estimated."""
 POWER = 0.8
-"""Share of the comparisons in which a change of the detectable size is found."""
+"""Statistical power: probability with which a change of the detectable size is found."""
 _LIMIT = 1.28
-"""Of the normal distribution, 90 % lie below."""
+"""The 90 % quantile of the standard normal distribution."""
 _MOST_CORRELATED = 0.99
 _LEAST_EFFECTIVE = 2.0
 _LEAST_COSINES = 2
 _MOST_LEVERAGE = 0.9
 _EXACT = 1e-9
-"""Samples that differ by no more than this part of them are the same but for binary noise."""
+"""Relative tolerance: samples that differ by less are equal except for binary rounding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,13 +132,13 @@ class Uncertainty:
     freedom: float
 
     def quantile(self, share: float) -> float:
-        """The size of an error that `share` of all errors stay below."""
+        """The error that is not exceeded with probability `share`."""
         from scipy.special import stdtrit
 
         return float(stdtrit(self.freedom, share)) * math.sqrt(self.variance)
 
     def p(self, gap: float) -> float:
-        """How often chance alone would show a gap of that size: a two-sided t-test."""
+        """The p value of a difference of that size: a two-sided t-test."""
         from scipy.special import stdtr
 
         return float(2 * stdtr(self.freedom, -abs(gap) / math.sqrt(self.variance)))
@@ -149,7 +148,8 @@ class Uncertainty:
 class Estimate:
     """A mean of samples and its uncertainties.
 
-    They are by the correlation and by the slow part; none where all samples are the same.
+    The uncertainties are those of the lag-1 correlation and of the slow part; empty if all samples
+    are equal.
     """
 
     mean: float
@@ -158,9 +158,9 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A difference of two means, run less base, and its uncertainties as those of an estimate.
+    """A difference of two means, run minus base, with the uncertainties of an `Estimate`.
 
-    `pairs` is the number of pairs of intervals, 0 if they are not paired.
+    `pairs` is the number of paired intervals, 0 if they are not paired.
     """
 
     gap: float
@@ -169,29 +169,29 @@ class Difference:
 
     @property
     def p(self) -> float:
-        """How often chance alone would show such a difference, 0..1.
+        """The p value of the difference, 0..1.
 
-        Of values that never vary: 1 if they are the same, else 0.
+        For values that never vary: 1 if they are equal, else 0.
         """
         return max((u.p(self.gap) for u in self.uncertainties), default=float(not self.gap))
 
     @property
     def freedom(self) -> float | None:
-        """Degrees of freedom of the test that counts."""
+        """Degrees of freedom of the test with the greater p value."""
         if not self.uncertainties:
             return None
         return max(self.uncertainties, key=lambda u: u.p(self.gap)).freedom
 
     def bound(self) -> float:
-        """The farther end of the 95 % confidence interval of the gap, by its size."""
+        """Absolute value of the outer end of the 95 % confidence interval of the difference."""
         errors = (u.quantile(1 - SIGNIFICANT_P / 2) for u in self.uncertainties)
         return abs(self.gap) + max(errors, default=0.0)
 
     def detectable(self, level: float) -> float:
-        """The smallest gap that such a comparison finds with probability POWER.
+        """The smallest difference that such a comparison finds with probability POWER.
 
         Args:
-            level: greatest p that counts as found.
+            level: greatest significant p value.
         """
         sums = (u.quantile(1 - level / 2) + u.quantile(POWER) for u in self.uncertainties)
         return max(sums, default=0.0)
@@ -201,10 +201,10 @@ def ratio_samples(over: Array, under: Array) -> Array:
     """Samples whose mean is sum(over) / sum(under).
 
     Args:
-        over, under: (intervals,); NaN where the interval has no value.
+        over, under: (intervals,); NaN if the interval has no value.
 
     Returns:
-        (intervals,); NaN where either was, and everywhere if the divisor is 0.
+        (intervals,); NaN where either input is, and everywhere if the divisor is 0.
     """
     missing = np.isnan(over) | np.isnan(under)
     over, under = np.where(missing, np.nan, over), np.where(missing, np.nan, under)
@@ -217,10 +217,10 @@ def ratio_samples(over: Array, under: Array) -> Array:
 
 
 def estimate(samples: Array) -> Estimate | None:
-    """The mean of the intervals of a steady state; None without any.
+    """The mean of the intervals of a steady state; None without intervals.
 
     Args:
-        samples: (intervals,), in order of time; NaN where an interval has none.
+        samples: (intervals,), in order of time; NaN if an interval has no value.
     """
     values = samples[~np.isnan(samples)]
     if not values.size:
@@ -231,7 +231,7 @@ def estimate(samples: Array) -> Estimate | None:
 
 
 def _uncertainties(deviations: Array) -> tuple[Uncertainty, Uncertainty]:
-    """Of the mean of samples that deviate so from it; NaN where one is missing."""
+    """The uncertainties of a mean, from the deviations of its samples; NaN for missing samples."""
     values = deviations[~np.isnan(deviations)]
     count = values.size
     variance = float(np.mean(values**2))
@@ -245,17 +245,17 @@ def _uncertainties(deviations: Array) -> tuple[Uncertainty, Uncertainty]:
     phases = np.pi / count * np.outer(np.arange(1, cosines + 1), np.arange(count) + 0.5)
     weights = np.sqrt(2) * np.cos(phases) @ values / count
     return (
-        # The mean of the squares is too small by the variance of the mean itself.
+        # Corrects the bias: the mean square is too small by the variance of the mean.
         Uncertainty(variance / (effective - 1), effective - 1),
         Uncertainty(float(np.mean(weights**2)), cosines),
     )
 
 
 def paired_difference(base: Array, run: Array) -> Difference:
-    """The difference of runs whose intervals were at the same time into the run.
+    """The difference of two runs with paired intervals (same time into the run).
 
     Args:
-        base, run: (pairs,) samples in order of time; NaN where an interval has none.
+        base, run: (pairs,) samples in order of time; NaN if an interval has no value.
     """
     gaps, sums = run - base, run + base
     pairs = int(np.count_nonzero(~np.isnan(gaps)))
@@ -270,7 +270,7 @@ def paired_difference(base: Array, run: Array) -> Difference:
 
 
 def welch_difference(base: Estimate, run: Estimate) -> Difference:
-    """The difference of runs whose intervals cannot be paired (Welch 1947)."""
+    """The difference of two runs whose intervals cannot be paired (Welch 1947)."""
     gap = run.mean - base.mean
     varying = [e.uncertainties for e in (base, run) if e.uncertainties]
     if not varying:
@@ -280,16 +280,16 @@ def welch_difference(base: Estimate, run: Estimate) -> Difference:
 
 
 def _together(parts: Sequence[Uncertainty]) -> Uncertainty:
-    """The uncertainty of a difference, by those of what is subtracted."""
+    """The uncertainty of a difference, from those of its terms."""
     variance = sum(u.variance for u in parts)
     return Uncertainty(variance, variance**2 / sum(u.variance**2 / u.freedom for u in parts))
 
 
 def confidence(samples: Sequence[Decimal], base_samples: Sequence[Decimal]) -> int | None:
-    """The level, in whole percent, at which the means of two times two or more values differ.
+    """The confidence level, in whole percent, at which the means of two lists of values differ.
 
-    Two-sided t-test by Welch, with variances that divide by N - 1; None where they do not differ
-    significantly.
+    Two-sided Welch t-test, with variances that divide by N - 1; each list has two or more values.
+    None if the difference is not significant.
     """
     estimates = []
     for values in (base_samples, samples):
@@ -301,10 +301,10 @@ def confidence(samples: Sequence[Decimal], base_samples: Sequence[Decimal]) -> i
 
 
 def adjusted(chances: Sequence[float]) -> list[float]:
-    """The same p values, made larger for how many they are (Benjamini and Hochberg 1995).
+    """The p values adjusted for multiple tests (Benjamini and Hochberg 1995).
 
-    Of the differences whose adjusted p is at most 5 %, 5 % at most are expected to be chance;
-    with so many metrics to look at, one in twenty would be otherwise.
+    Among the differences with an adjusted p of at most 5 %, at most 5 % are expected to be chance.
+    Without the adjustment one in twenty of all metrics would appear significant.
     """
     if not chances:
         return []
@@ -316,5 +316,5 @@ def adjusted(chances: Sequence[float]) -> list[float]:
 
 
 def level(chance: float) -> int | None:
-    """The confidence level in whole percent, at most 99; None where p is above 5 %."""
+    """The confidence level in whole percent, at most 99; None if p exceeds 5 %."""
     return None if chance > SIGNIFICANT_P else min(99, math.floor(100 * (1 - chance)))

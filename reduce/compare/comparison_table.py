@@ -1,7 +1,7 @@
-"""The comparison-table engine: a spec and the runs of a store to printed cells.
+"""The comparison-table engine: turns a spec and the runs of a store into printed cells.
 
-Cells are in long form, one printed value each, in the order in which an analyst reads them: group
-by group, within a group run by run. Ratios follow as table `<name>_ratios`, change statements last.
+Cells are in long form, one printed value each, in reading order: by group, then by run. Ratios
+follow as table `<name>_ratios`, change statements last.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ Column = dict[str, Printed]
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What a store knows of the runs of a table.
+    """The values in a store for the runs of a table.
 
     Attributes:
-        summary: run -> the columns of run_summary that rows need. A run without an entry is
-            not in the store.
+        summary: run -> the columns of run_summary that rows need. Runs that are not in the store
+            have no entry.
         samples: (run, measure) -> single samples.
-        attributes: run -> what was said about it.
+        attributes: run -> its attributes.
     """
 
     summary: Mapping[str, Values]
@@ -44,19 +44,19 @@ class Figures:
     attributes: Mapping[str, Values]
 
     def of(self, run: str, measure: str) -> Samples:
-        """The samples of a run, none if it has none."""
+        """The samples of a run; empty if it has none."""
         return self.samples.get((run, measure), {})
 
 
 def columns(spec: Spec, figures: Figures) -> dict[str, Column]:
-    """Run -> label -> what is printed there; also of runs that others are computed from."""
+    """Run -> row label -> printed cell, including runs that other columns are computed from."""
     printed = {run: _measured(spec, run, figures) for run in spec.measured}
     printed |= {computed.run: _difference(spec, computed, figures) for computed in spec.differences}
     return printed | {computed.run: _change(spec, computed, printed) for computed in spec.changes}
 
 
 def _column(spec: Spec, run: str, cell: Callable[[Row, Column], Printed]) -> Column:
-    """The cells of a run: texts that the spec has for it, and else what `cell` makes of a row.
+    """The cells of a run: fixed texts of the spec, otherwise the result of `cell`.
 
     Args:
         cell: called with a row and the cells above it.
@@ -72,9 +72,9 @@ def _column(spec: Spec, run: str, cell: Callable[[Row, Column], Printed]) -> Col
 
 
 def row_samples(spec: Spec, row: Row, run: str, figures: Figures) -> Samples:
-    """The samples behind a row of samples, also of a difference of runs; none if there are none.
+    """The samples of a row, also for a difference of runs; empty if there are none.
 
-    A sample that only one of the two runs has is no pair, so then there is no difference at all.
+    A difference needs pairs: it is empty if only one of the two runs has some sample.
     """
     computed = next((d for d in spec.differences if d.run == run), None)
     if computed is None:
@@ -124,7 +124,7 @@ def _statistic(spec: Spec, row: Row, run: str, figures: Figures) -> Printed:
 
 
 def _difference(spec: Spec, computed: Difference, figures: Figures) -> Column:
-    """Only samples can be subtracted one by one; other rows are for the runs themselves."""
+    """The cells of a difference of runs: only rows of samples can be subtracted."""
     missing = [run for run in computed.sources if run not in figures.summary]
 
     def cell(row: Row, above: Column) -> Printed:
@@ -145,7 +145,7 @@ def _change(spec: Spec, change: Change, printed: Mapping[str, Column]) -> Column
 
 
 def _computed(row: Row, column: Column) -> Printed:
-    """A sum or difference of values as they were printed above."""
+    """A sum or difference of printed values in rows above."""
     total = Decimal(0)
     for sign, label in row.terms:
         term = column[label]
@@ -163,7 +163,7 @@ CELLS = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One printed value. `text` is empty where there is none, and `reason` says why."""
+    """One printed value. If `text` is empty, `reason` states why."""
 
     table: str
     run_id: str
@@ -175,7 +175,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class RunHeader:
-    """What stands above a run's column: the run it is compared with, and attributes as text."""
+    """The header of a run's column: its base run, and attributes as text."""
 
     run_id: str
     base_run_id: str
@@ -184,9 +184,9 @@ class RunHeader:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonTable:
-    """A comparison, printed. `cells` are in reading order; blocks are told apart by `table`.
+    """A printed comparison. `cells` are in reading order; `table` names their block.
 
-    `notes` say what is to be known of the runs.
+    `notes` are remarks about the runs.
     """
 
     spec: Spec
@@ -196,7 +196,7 @@ class ComparisonTable:
 
     @property
     def run_ids(self) -> list[str]:
-        """The columns as they are called in print."""
+        """The printed names of the columns."""
         return [run.run_id for run in self.runs]
 
     def block(self, table: str) -> dict[tuple[str, str], Cell]:
@@ -204,24 +204,24 @@ class ComparisonTable:
         return {(c.row_label, c.run_id): c for c in self.cells if c.table == table}
 
     def reasons(self) -> tuple[str, ...]:
-        """Why cells are empty, each reason once, in order of appearance."""
+        """The reasons for empty cells, distinct, in order of appearance."""
         return tuple(dict.fromkeys(c.reason for c in self.cells if c.reason))
 
     def to_arrow(self) -> pa.Table:
-        """The cells as the published CSVs have them; an empty cell is NULL."""
+        """The cells in the format of the published CSVs; empty cells are NULL."""
         rows = [(c.table, c.run_id, c.row_label, c.text or None, c.source) for c in self.cells]
         return pa.table(list(zip(*rows, strict=True)), schema=CELLS)
 
 
 def compare(con: duckdb.DuckDBPyConnection, spec: Spec | str | Path) -> ComparisonTable:
-    """The comparison table of a spec, from the runs of a catalogue.
+    """Compute the comparison table of a spec, from the runs of a catalogue.
 
     Args:
         con: a connection on which the reductions are views.
         spec: a spec, the name of a shipped one, or a file.
 
     Raises:
-        CpmonError: the spec is wrong, no run of it is in the store, or a run is there twice.
+        CpmonError: the spec is invalid, none of its runs is in the store, or a run is duplicated.
     """
     spec = spec if isinstance(spec, Spec) else load_spec(spec)
     measures = {name for row in spec.rows for name in (row.samples, row.total, *row.quotient)}
@@ -247,7 +247,7 @@ def compare(con: duckdb.DuckDBPyConnection, spec: Spec | str | Path) -> Comparis
 
 
 def _summary(con: duckdb.DuckDBPyConnection, spec: Spec) -> dict[str, Values]:
-    """Run id -> the columns of run_summary that the spec needs; runs alone need no reduction."""
+    """Run id -> the columns of run_summary that the spec needs; no query if it needs none."""
     measures = list(dict.fromkeys(r.measure for r in spec.rows if r.measure))
     columns = ", ".join(["run_id", "system", "base_run_id", *measures])
     measured = _rows(con, spec, columns, "run_summary" if measures else "meta.run")
@@ -268,7 +268,7 @@ def _summary(con: duckdb.DuckDBPyConnection, spec: Spec) -> dict[str, Values]:
 
 
 def _attributes(con: duckdb.DuckDBPyConnection, spec: Spec) -> dict[str, Values]:
-    """Run id -> what is known about it: columns of meta.run, then its free attributes."""
+    """Run id -> columns of meta.run and the run's free attributes."""
     rows = _rows(con, spec, "*", "meta.run")
     return {row["run_id"]: {**(row["attributes"] or {}), **row} for row in rows}
 

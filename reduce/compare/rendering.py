@@ -1,7 +1,7 @@
-"""Comparisons as bytes: tables and run comparisons in every format, by one layout.
+"""Renders comparison tables and run comparisons in every format, from a common layout.
 
-The HTML page has no script and asks for nothing: it reads from disk, in light and dark, and
-prints.
+The HTML page has no script and loads nothing: it opens from disk, supports light and dark mode,
+and prints.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def run_layout(comparison: RunComparison) -> Layout:
 
 
 def _facts(comparison: RunComparison) -> Block:
-    """What is known of the runs, a column each."""
+    """The facts about the runs, one column each."""
     facts = comparison.facts
     rows = [
         ["System", *(run.system for run in facts)],
@@ -74,7 +74,7 @@ def _facts(comparison: RunComparison) -> Block:
 
 
 def _metrics(comparison: RunComparison, run: str, marks: Mapping[str, str]) -> Block:
-    """The lines of a run under headings, in reading order."""
+    """The metric lines of a run under headings, in reading order."""
     base = comparison.base.run_id
     head = ["Metric", "Unit", base, run, "Difference", "Change %", "Confidence", "Detectable %"]
     sections = itertools.groupby(comparison.of(run), key=lambda line: _SECTIONS[line.verdict])
@@ -120,7 +120,7 @@ def _run_document(comparison: RunComparison, title: str, notes: list[str]) -> di
 
 
 def _notes(comparison: RunComparison) -> Iterator[str]:
-    """How to read the comparison, and what to be careful with."""
+    """How to read the comparison, and warnings."""
     tests = [line.test for line in comparison.lines if line.test is not None]
     verdicts = {line.verdict for line in comparison.lines}
     yield from comparison.notes
@@ -164,7 +164,7 @@ def _notes(comparison: RunComparison) -> Iterator[str]:
 
 
 LETTERED = ("t", "h", "v", "m")
-"""Sources whose letter stands behind the label."""
+"""Sources whose letter follows the label."""
 
 
 def table_layout(table: ComparisonTable) -> Layout:
@@ -200,7 +200,7 @@ def table_layout(table: ComparisonTable) -> Layout:
 def _block(
     table: ComparisonTable, name: str, head: list[str], about: Body, heading: str = ""
 ) -> Block:
-    """A block of the table's cells; in the one of values labels have the letter of their source."""
+    """A block of the table's cells; labels of values have the letter of their source."""
     cells, marks = table.block(name), footnote_marks(table.reasons())
     bodies = [about]
     for group in table.spec.groups:
@@ -255,11 +255,11 @@ _HEADINGS = {"cp_level": "CP level"}
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """Lines that stand together, under a name or none.
+    """Lines under a common name, which may be empty.
 
     Attributes:
-        about: they are about the runs, and no figures.
-        changed: they are set off.
+        about: the lines are facts about the runs, not metrics.
+        changed: the lines are highlighted.
     """
 
     rows: Grid
@@ -270,7 +270,7 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A table. Its first `left` columns hold texts."""
+    """A table. Its first `left` columns are text, aligned left."""
 
     head: Sequence[str]
     bodies: Sequence[Body]
@@ -280,17 +280,17 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A comparison laid out.
+    """The layout of a comparison.
 
     Attributes:
-        subtitle: stands before the title in text, and below it in a page.
-        remarks: what columns are that no run was measured for.
+        subtitle: printed before the title in text, and below it in a page.
+        remarks: explain the columns that are computed from other runs.
         statements: change statements and steps: label, runs compared, value.
-        sources: what the letters behind labels mean.
-        marks: why a cell is empty -> its mark.
+        sources: legend of the letters after labels.
+        marks: reason for empty cells -> footnote mark.
         notes: how to read it.
         cells: the values in long form.
-        document: the same with the runs, for JSON.
+        document: the comparison for JSON, with the runs.
     """
 
     title: str
@@ -306,12 +306,12 @@ class Layout:
 
     @property
     def heading(self) -> str:
-        """Subtitle and title in a line."""
+        """Subtitle and title on one line."""
         return ": ".join(filter(None, (self.subtitle, self.title)))
 
     @property
     def footnotes(self) -> list[str]:
-        """Why cells are empty, behind the marks."""
+        """The footnotes: mark and reason for empty cells."""
         return [f"{mark} {reason}" for reason, mark in self.marks.items()]
 
     @property
@@ -327,29 +327,29 @@ def footnote_marks(reasons: Iterable[str]) -> dict[str, str]:
 
 
 def attribute_heading(key: str) -> str:
-    """An attribute's key as a heading: cp_level is "CP level", memory_size "Memory size"."""
+    """Formats the key of an attribute as a heading: "CP level", "Memory size"."""
     return _HEADINGS.get(key, key.replace("_", " ").capitalize())
 
 
 UPRIGHT = 8
-"""So many columns fit a sheet of paper upright; with more the page is printed across."""
+"""Maximum number of columns in portrait format; wider pages are printed in landscape."""
 _GAP = "   "
 
 
 def render_comparison(
     comparison: ComparisonTable | RunComparison, format: str = "text", figure: str = ""
 ) -> bytes:
-    """A comparison in one of FORMATS or html, UTF-8 (parquet and xlsx: the file).
+    """Render a comparison in one of FORMATS or html: UTF-8, or the file for parquet and xlsx.
 
-    csv, jsonl and parquet hold the cells of a table in long form, and a line a metric, unrounded,
-    of a run comparison; json adds the runs and the reasons or notes. xlsx has both: the tables as
-    they are printed on one sheet, the long form on another.
+    csv, jsonl and parquet hold the cells of a table in long form, or the unrounded metric lines of
+    a run comparison; json adds the runs and the reasons or notes. xlsx has both: the printed tables
+    on one sheet, the long form on another.
 
     Args:
-        figure: for html, a drawing of the runs, as `page.drawing.runs_figure` makes one.
+        figure: for html, a figure of the runs, from `page.drawing.runs_figure`.
 
     Raises:
-        CpmonError: there is no such format.
+        CpmonError: no such format.
     """
     if isinstance(comparison, ComparisonTable):
         layout = table_layout(comparison)
@@ -379,7 +379,7 @@ def render_comparison(
 def _text(layout: Layout) -> Iterator[str]:
     yield layout.heading
     by_head: dict[tuple[str, ...], list[Block]] = {}
-    for block in layout.blocks:  # those of the same columns share their widths
+    for block in layout.blocks:  # blocks with the same columns share their widths
         by_head.setdefault(tuple(block.head), []).append(block)
     yield from itertools.chain(*map(_text_blocks, by_head.values()))
     *paragraphs, notes = layout.paragraphs
@@ -388,7 +388,7 @@ def _text(layout: Layout) -> Iterator[str]:
 
 
 def _text_blocks(blocks: list[Block]) -> Iterator[str]:
-    """Blocks of the same columns, whose head stands once; the others have their heading."""
+    """Blocks with the same columns under a common head; later blocks have their own heading."""
     grids = [[blocks[0].head], *(body.rows for block in blocks for body in block.bodies)]
     head, *bodies = grid_lines(grids, blocks[0].left, _GAP)
     lines = iter(bodies)
@@ -402,7 +402,7 @@ def _text_blocks(blocks: list[Block]) -> Iterator[str]:
 
 
 def _markdown(layout: Layout) -> Iterator[str]:
-    """The paragraphs."""
+    """The paragraphs of the Markdown text."""
     yield f"## {one_line(layout.heading)}"
     for block in layout.blocks:
         heading = f"### {one_line(block.heading)}"
@@ -423,7 +423,7 @@ def _markdown_rows(block: Block, bodies: Sequence[Body]) -> str:
 
 
 def _sheets(layout: Layout) -> Iterator[Sheet]:
-    """The blocks below each other, with numbers as numbers; then the cells in long form."""
+    """One sheet with the blocks, numbers as numbers, and one with the cells in long form."""
     blocks = layout.blocks
     width = max(len(block.head) for block in blocks)
     lines: list[Sequence[str]] = []

@@ -1,7 +1,7 @@
-"""Runs beside a base run on the standard metrics, without a spec, and which differences count.
+"""Compares runs with a base run on the standard metrics, without a spec, and tests the changes.
 
-Values are those of run_summary. Whether a difference is one, and not noise, follows from the
-intervals of both steady states (`change_test.py`).
+Values are those of run_summary. The intervals of both steady states decide whether a difference is
+a change or noise (`change_test.py`).
 """
 
 from __future__ import annotations
@@ -43,29 +43,29 @@ from .run_facts import (
 )
 
 SHOWN_DIGITS = 4
-"""Significant digits of a value, so that a small change can be read from what is printed."""
+"""Significant digits of a value, enough to see small changes in the printed values."""
 MOST_DECIMALS = 6
 PAIRED = 0.9
-"""Least share of the intervals of both runs that must have a partner, if they are paired."""
+"""Pairing requires that at least this share of the intervals of both runs have a partner."""
 LARGE_PERCENT = 10
-"""A difference of so many percent of the base is not passed over, even if it is not proven, and
-where one may be hidden there is no agreement."""
+"""Differences from this percentage of the base on are reported even if not proven; where one may
+remain undetected, the runs are not said to agree."""
 
 
 class Verdict(StrEnum):
-    """What the intervals say about a difference."""
+    """Outcome of the test of a difference."""
 
     CHANGE = "change"
     UNPROVEN = "not proven"
-    """It is large, but chance alone would show it too often."""
+    """The difference is large but not significant."""
     UNKNOWN = "cannot tell"
-    """It is small, but a large one would not have been seen."""
+    """The difference is small, but a large one might have gone undetected."""
     WITHIN = "no change"
-    """None greater than a bound that is stated, which is small."""
+    """Any change is below a stated bound, which is small."""
     SAME = "same"
-    """All intervals of both runs have one and the same value."""
+    """All intervals of both runs have the same value."""
     NONE = ""
-    """Nothing, for a reason that the line names."""
+    """No test, for the reason given in the line."""
 
 
 _RANKS = {verdict: rank for rank, verdict in enumerate(Verdict)}
@@ -74,18 +74,19 @@ _RANKS[Verdict.SAME] = _RANKS[Verdict.WITHIN]
 
 @dataclass(frozen=True, slots=True)
 class MetricLine:
-    """A metric of a run beside the same of its base run.
+    """A metric of a run compared with its base run.
 
     Attributes:
-        run_id: of the run compared.
-        values: of base and run, in the unit of the metric, unrounded; None if not known.
-        printed: the same as printed. difference, change: of what is printed; change in percent.
-        samples: of the intervals of base and run, in the unit of the metric; NaN without a value.
-        test: of the difference, in the unit of the metric; None where the intervals say nothing.
-        p_adjusted: its p, allowing for how many metrics are compared.
-        bound: there is no change greater than this, percent of the base.
-        detectable: the smallest change that would probably have been found, percent of the base.
-            Both None where the base is 0.
+        run_id: the run that is compared.
+        values: base and run, in the unit of the metric, unrounded; None if unknown.
+        printed: the values as printed. difference, change: computed from the printed values;
+            change in percent.
+        samples: intervals of base and run, in the unit of the metric; NaN without a value.
+        test: test of the difference, in the unit of the metric; None if it cannot be tested.
+        p_adjusted: its p value, adjusted for the number of metrics.
+        bound: upper bound of the change, percent of the base.
+        detectable: smallest change that would probably be found, percent of the base.
+            Both are None if the base is 0.
         reason: why a cell is empty.
     """
 
@@ -105,13 +106,13 @@ class MetricLine:
 
     @property
     def intervals(self) -> tuple[int, int]:
-        """How many intervals of base and run have a value."""
+        """Number of intervals of base and run that have a value."""
         base, run = (int(np.count_nonzero(~np.isnan(s))) for s in self.samples)
         return base, run
 
     @property
     def confidence(self) -> str:
-        """`cl 99%`, `not proven`, `within 2.1%`, `same`, or nothing."""
+        """`cl 99%`, `not proven`, `within 2.1%`, `same`, or empty."""
         if self.verdict is Verdict.CHANGE and self.p_adjusted is not None:
             return f"cl {level(self.p_adjusted)}%"
         if self.verdict in (Verdict.UNKNOWN, Verdict.WITHIN) and self.bound is not None:
@@ -121,9 +122,9 @@ class MetricLine:
 
 @dataclass(frozen=True, slots=True)
 class RunComparison:
-    """Runs beside a base run. `lines` are in reading order: run by run, what changed first.
+    """Runs compared with a base run. `lines` are in reading order: by run, changes first.
 
-    `notes` say what is to be known of the runs.
+    `notes` are remarks about the runs.
     """
 
     base: RunFacts
@@ -146,7 +147,7 @@ class RunComparison:
         return tuple(line for line in self.lines if line.run_id == run)
 
     def to_arrow(self) -> pa.Table:
-        """The lines, unrounded, in the unit that each names; what is not known is NULL."""
+        """The lines, unrounded, in the unit that each names; unknown values are NULL."""
         columns = {"base_run_id": pa.array([self.base.run_id] * len(self.lines), _TEXT)}
         for name, (kind, value) in COLUMNS.items():
             columns[name] = pa.array([value(line) for line in self.lines], kind)
@@ -156,16 +157,16 @@ class RunComparison:
 def compare_runs(
     con: duckdb.DuckDBPyConnection, runs: Sequence[str], base: str | None = None
 ) -> RunComparison:
-    """Runs beside a base run, on the standard metrics.
+    """Compare runs with a base run on the standard metrics.
 
     Args:
         con: a connection on which the reductions are views.
         runs: at least one.
-        base: by default the one that the runs themselves name.
+        base: by default the base run in the run files.
 
     Raises:
         CpmonError: a run is not in the store, is named twice or is its own base, or the base is
-            not known.
+            unknown.
     """
     order = base_and_runs(con, runs, base)
     facts = read_facts(con, order)
@@ -183,10 +184,10 @@ def compare_runs(
 
 
 def difference_of_runs(base: Array, run: Array) -> Difference:
-    """The test of a difference of two runs, by pairs if nearly all intervals have a partner.
+    """Test the difference of two runs, paired if nearly all intervals have a partner.
 
     Args:
-        base, run: (intervals,) samples by time into the run; NaN where an interval has none.
+        base, run: (intervals,) samples by time into the run; NaN if an interval has no value.
     """
     length = max(base.size, run.size)
     both = [np.pad(s, (0, length - s.size), constant_values=np.nan) for s in (base, run)]
@@ -201,7 +202,7 @@ def difference_of_runs(base: Array, run: Array) -> Difference:
 def _line(
     metric: Metric, base: RunFacts, run: RunFacts, binned: Sequence[Mapping[str, Array]]
 ) -> MetricLine:
-    """A line without a verdict."""
+    """A line without its verdict."""
     values = base.values[metric.name], run.values[metric.name]
     absence = _absence(metric, [f for f, v in zip((base, run), values, strict=True) if v is None])
     form = Format(_decimals(metric, values))
@@ -232,7 +233,7 @@ def _line(
 
 
 def _decimals(metric: Metric, values: Sequence[float | None]) -> int:
-    """As many as the smaller of both values needs for four digits, but no zeros at the end."""
+    """Decimals so that the smaller of both values shows four digits, without trailing zeros."""
     sizes = [exact(abs(value)) * metric.scale for value in values if value]
     if not sizes:
         return metric.compared.digits
@@ -242,7 +243,7 @@ def _decimals(metric: Metric, values: Sequence[float | None]) -> int:
 
 
 def _absence(metric: Metric, missing: Sequence[RunFacts]) -> str:
-    """Why the metric is not known of some runs; empty without any."""
+    """Why the metric is unknown for some runs; empty if `missing` is empty."""
     if not missing:
         return ""
     absence = reduction("run_summary").column(metric.name).absence
@@ -256,7 +257,7 @@ def _less(value: Printed, base: Printed, form: Format) -> Printed:
 
 
 def _untested(line: MetricLine, base: RunFacts, run: RunFacts) -> str:
-    """Why the intervals say nothing about a difference; empty if they do."""
+    """Why a difference cannot be tested; empty if it can."""
     for facts, count in zip((base, run), line.intervals, strict=True):
         if not count:
             return f"no single interval of the steady state of {facts.run_id} has a value"
@@ -270,10 +271,10 @@ def _untested(line: MetricLine, base: RunFacts, run: RunFacts) -> str:
 
 
 def _judged(lines: Sequence[MetricLine]) -> list[MetricLine]:
-    """The lines with verdicts, which allow for how many there are."""
+    """The lines with verdicts, adjusted for the number of tests."""
     chances = adjusted([line.test.p for line in lines if line.test is not None])
     changes = sum(level(chance) is not None for chance in chances)
-    # A further change would have to have at most this p to be one, after Benjamini and Hochberg.
+    # Greatest p at which one more metric would be significant (Benjamini and Hochberg).
     least = SIGNIFICANT_P * min(changes + 1, len(chances)) / max(len(chances), 1)
     given = iter(chances)
     return [
@@ -282,7 +283,7 @@ def _judged(lines: Sequence[MetricLine]) -> list[MetricLine]:
 
 
 def _with_verdict(line: MetricLine, p_adjusted: float, least: float) -> MetricLine:
-    """Args: least: greatest p that would be a change."""
+    """Adds the verdict. Args: least: greatest significant p value."""
     test, base = line.test, abs(line.values[0] or 0)
     assert test is not None
     percent = 100 / base if base else None
@@ -302,7 +303,7 @@ def _with_verdict(line: MetricLine, p_adjusted: float, least: float) -> MetricLi
 
 
 def _rank(line: MetricLine) -> tuple[float, ...]:
-    """Changes first, then what is large, the greatest first; others in the order of the metrics."""
+    """Sort key: changes, then unproven differences, greatest first; others by metric order."""
     rank = _RANKS[line.verdict]
     if line.verdict not in (Verdict.CHANGE, Verdict.UNPROVEN):
         return (rank,)
@@ -339,4 +340,4 @@ COLUMNS: dict[str, tuple[pa.DataType, Callable[[MetricLine], Any]]] = {
     "degrees_of_freedom": (_NUMBER, lambda line: line.test and line.test.freedom),
     "reason": (_TEXT, lambda line: line.reason or None),
 }
-"""Columns of the lines behind `base_run_id`: type, and value of a line."""
+"""Columns after `base_run_id`: type, and function of a line."""

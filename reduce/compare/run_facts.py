@@ -1,4 +1,4 @@
-"""What is known of runs that are compared: facts, totals, and the intervals of the steady state."""
+"""Reads data about the runs to compare: facts, totals, and the intervals of the steady state."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from .change_test import Array
 
 ATTRIBUTES = ("cp_level", "users", "processors")
 NOTE = "note"
-"""The attribute of a run that stands below every comparison with it."""
+"""The run attribute that is printed below every comparison with the run."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
-    """A run: when and on what it was measured, and its columns of run_summary.
+    """A run: its time, system and attributes, and its columns of run_summary.
 
     `since` and `until` bound the steady state, UTC; `seconds` is its measured part.
     """
@@ -44,13 +44,13 @@ class RunFacts:
 def base_and_runs(
     con: duckdb.DuckDBPyConnection, runs: Sequence[str], base: str | None
 ) -> tuple[str, ...]:
-    """The base run, then the others.
+    """Determine the base run; returns it, then the other runs.
 
     Args:
-        base: None for the one that all of the runs name as theirs.
+        base: None for the base run in the run files, if they all name the same.
 
     Raises:
-        CpmonError: a run is not known, named twice, or there is no one base run.
+        CpmonError: a run is unknown or named twice, or the base run is not unique.
     """
     rows = con.execute("SELECT run_id, base_run_id FROM meta.run ORDER BY run_id").fetchall()
     base_of = {str(run): named for run, named in rows}
@@ -85,7 +85,7 @@ def base_and_runs(
 
 
 def read_facts(con: duckdb.DuckDBPyConnection, runs: Sequence[str]) -> dict[str, RunFacts]:
-    """Run -> what is known of it; only those that have a row in run_summary."""
+    """Run -> its facts; only runs with a row in run_summary."""
     measures = [metric.name for metric in compared_metrics()]
     names = ", ".join([*(f"r.{name}" for name in ATTRIBUTES), *(f"s.{name}" for name in measures)])
     rows = con.execute(
@@ -105,7 +105,7 @@ def read_facts(con: duckdb.DuckDBPyConnection, runs: Sequence[str]) -> dict[str,
 def recorded_attributes(
     con: duckdb.DuckDBPyConnection, system: str, since: datetime, until: datetime
 ) -> dict[str, str]:
-    """Those of ATTRIBUTES that records say: the one CP level, means of users and processors.
+    """The ATTRIBUTES from the records: CP level if unique, mean number of users and processors.
 
     Args:
         since, until: of the run, UTC without zone.
@@ -128,10 +128,10 @@ def recorded_attributes(
 def run_notes(
     con: duckdb.DuckDBPyConnection, runs: Sequence[str], shown: Mapping[str, str]
 ) -> list[str]:
-    """What is to be known of runs that are compared; runs with the same note share a line.
+    """Notes about the runs in a comparison; runs with the same note share a line.
 
     Args:
-        shown: metrics that are printed, and what they are called there.
+        shown: displayed metric -> its heading.
     """
     rows = con.execute(
         "SELECT string_agg(run_id, ', ' ORDER BY run_id), note FROM"
@@ -149,7 +149,7 @@ def run_notes(
         "SELECT r.run_id, count(DISTINCT i.interval_end) AS n FROM meta.run AS r"
         " JOIN meta.interval AS i ON i.system = r.system AND i.interval_end > r.steady_since"
         " AND i.interval_end <= r.steady_until"
-        # What is before the first sample of a run is none of its intervals.
+        # Intervals that begin before the first sample of a run do not belong to it.
         " AND i.interval_end - to_microseconds(CAST(i.seconds * 1e6 AS BIGINT)) >= r.steady_since"
         " WHERE list_contains(?, r.run_id)"
         " AND i.previous_end IS NULL AND (i.gap OR i.restart OR i.clock_set)"
@@ -170,7 +170,7 @@ def run_notes(
 
 
 def texts(values: Mapping[str, Any], keys: Iterable[str]) -> dict[str, str]:
-    """Some of the attributes of a run as texts, empty where it has none."""
+    """Some attributes of a run as texts; empty if it has none."""
     return {key: str(values[key]) if values.get(key) is not None else "" for key in keys}
 
 
@@ -188,7 +188,7 @@ class Intervals:
     sums: Mapping[str, Array]
 
     def binned(self, length: float) -> Mapping[str, Array]:
-        """The sums by bins of so many seconds: (bins,) each, NaN where an interval lacks a value.
+        """The sums in bins of `length` seconds: (bins,) each, NaN if an interval lacks a value.
 
         The last column, "", counts the intervals of each bin.
         """
@@ -201,7 +201,7 @@ class Intervals:
 
 
 def pair_length(base: Intervals, run: Intervals) -> float:
-    """Seconds of the bins by which two steady states are paired: the longer usual interval."""
+    """Bin length, in seconds, for pairing two steady states: the longer median interval."""
     return max(float(np.median(i.seconds)) if i.seconds.size else 1.0 for i in (base, run))
 
 

@@ -1,6 +1,6 @@
-"""What a comparison table shows, as its TOML file says: runs across, groups of rows down.
+"""The spec of a comparison table, read from TOML: runs as columns, groups of rows.
 
-`docs/comparisons.md` describes the keys. Those of `tables/` are shipped, users write others.
+`docs/comparisons.md` documents the keys. Specs in `tables/` are shipped; users can write others.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ SOURCES = {
     "calc": "calculated",
 }
 KINDS = ("measure", "samples", "total", "attribute", "plus", "minus")
-"""Keys of a row of which one is given: where its values come from."""
+"""Keys that define where the values of a row come from; a row has one of them."""
 BASE_OF_RUN = "run"
 
 
@@ -45,15 +45,15 @@ class Row(Table, frozen=True):
         measure: column of `run_summary`.
         samples: measure of `run_samples`, printed as N, mean and standard deviation.
         total: measure of `run_samples`, summed over the run.
-        attribute: attribute of the run, printed as it is.
-        plus, minus: labels of rows above, of which the printed values are added; `minus` subtracts
-            all but the first.
-        scale: what a value is multiplied by before it is printed.
+        attribute: attribute of the run, printed unchanged.
+        plus, minus: labels of rows above, whose printed values are added; `minus` subtracts all
+            but the first.
+        scale: factor applied to a value before it is printed.
         whole: mean and deviation of samples are printed as integers.
-        quotient: of a rate, the measures that it divides: amount and time. Rates of two runs
-            cannot be subtracted; their amounts and times can.
-        texts: run -> text that stands there instead of a value.
-        notes: run -> note that stands behind the value.
+        quotient: for a rate, its measures: amount and time. Rates of two runs cannot be
+            subtracted, but their amounts and times can.
+        texts: run -> text printed instead of a value.
+        notes: run -> note printed after the value.
     """
 
     label: Text
@@ -79,7 +79,7 @@ class Row(Table, frozen=True):
 
     @property
     def form(self) -> Format:
-        """How values are printed."""
+        """The print format of the values."""
         return Format(self.digits, self.style)
 
     @property
@@ -90,13 +90,13 @@ class Row(Table, frozen=True):
 
 
 class Group(Table, frozen=True):
-    """Rows that stand together."""
+    """Rows under a common heading."""
 
     rows: list[Row] = msgspec.field(default_factory=list)
 
 
 class Difference(Table, frozen=True):
-    """A run that was never made: the samples of one run less those of another, one by one."""
+    """A computed column: the samples of one run minus those of another, one by one."""
 
     run: Text
     of: Text
@@ -109,7 +109,7 @@ class Difference(Table, frozen=True):
 
 
 class Change(Table, frozen=True):
-    """A column of percentages: by how much a run differs from its base, as both would print."""
+    """A column of percentages: the change of a run from its base, computed from printed values."""
 
     run: Text
     of: Text
@@ -126,9 +126,9 @@ class Spec(Table, frozen=True):
 
     Attributes:
         runs: the columns, in order; some may be differences or changes of others.
-        base: the run that all are compared with, or run -> base run; `run`: the run files say.
-        header: attributes of runs that stand above their columns.
-        names: how a column is called in print, where that is not its run's name.
+        base: the base run of all columns, or run -> base run; `run` takes it from the run files.
+        header: run attributes printed above the columns.
+        names: run -> printed name of its column, if it differs from the run id.
         claims: the change statements. claims_table: their block, by default NAME_claims.
     """
 
@@ -163,35 +163,35 @@ class Spec(Table, frozen=True):
 
     @property
     def bases(self) -> Mapping[str, str] | None:
-        """Run -> the run that it is compared with; None where the run files say."""
+        """Run -> its base run; None if the run files define it."""
         if self.base == BASE_OF_RUN:
             return None
         return self.base if isinstance(self.base, dict) else dict.fromkeys(self.runs, self.base)
 
     @property
     def computed(self) -> tuple[Difference | Change, ...]:
-        """The columns that no run was measured for."""
+        """The columns that are computed from other runs."""
         return (*self.differences, *self.changes)
 
     @property
     def measured(self) -> tuple[str, ...]:
-        """The runs that a store must have: those shown, and those that others are computed from."""
+        """The runs that must be in the store: those shown, and the sources of computed columns."""
         computed = {column.run for column in self.computed}
         sources = [run for column in self.computed for run in column.sources]
         return tuple(run for run in dict.fromkeys((*self.runs, *sources)) if run not in computed)
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns as they are called in print."""
+        """The printed names of the columns."""
         return tuple(self.name_of(run) for run in self.runs)
 
     def name_of(self, run: str) -> str:
-        """How a run is called in print."""
+        """The printed name of a run."""
         return self.names.get(run, run)
 
     @property
     def claims_block(self) -> str:
-        """The block of the change statements that name none."""
+        """The default block of change statements."""
         return self.claims_table or f"{self.name}_claims"
 
     @property
@@ -204,12 +204,12 @@ class Spec(Table, frozen=True):
 
 
 NOT_MEASURED = frozenset({"run_id", "system", "since", "until", "base_run_id", "cp_level"})
-"""Columns of run_summary that are texts and times: they can stand in the header, not in a row."""
+"""Columns of run_summary with texts and times: for the header, not for rows."""
 OPERANDS = "two of: a number, the label of a step above, { row = LABEL, of = [RUN, ...] }"
 MOST_SCALE = 10**9
 
 Mistake = tuple[str, str, object]
-"""Dotted key, what it may be, and what it is."""
+"""Dotted key, what is allowed, and the value found."""
 
 
 def spec_names() -> list[str]:
@@ -218,10 +218,10 @@ def spec_names() -> list[str]:
 
 
 def load_spec(name: str | Path) -> Spec:
-    """A shipped spec by name, or a file of the user (a path, or a name that ends in .toml).
+    """Load a shipped spec by name, or a file of the user (a path, or a name that ends in .toml).
 
     Raises:
-        CpmonError: there is none, or it cannot be understood.
+        CpmonError: no such spec, or it is invalid.
     """
     shipped = _shipped()
     if isinstance(name, str) and fold(name) in shipped:
@@ -234,10 +234,10 @@ def load_spec(name: str | Path) -> Spec:
 
 
 def parse_spec(text: str, file: str) -> Spec:
-    """A spec from its TOML text; `file` is named in messages.
+    """Parse a spec from TOML text; messages name `file`.
 
     Raises:
-        CpmonError: it is no TOML, or a key is missing, unknown or wrong.
+        CpmonError: not TOML, or a key is missing, unknown or invalid.
     """
     return _read(Document(text, file, "the table spec"))
 
@@ -260,7 +260,7 @@ def _read(document: Document) -> Spec:
 
 
 def _mistakes(spec: Spec) -> Iterator[Mistake]:
-    """What contradicts itself, or names what is not there."""
+    """Finds contradictions and references to undefined names."""
     if not spec.runs:
         yield "runs", "at least one run", []
     yield from _mistakes_of_columns(spec)
@@ -299,7 +299,7 @@ def _mistakes_of_runs(spec: Spec, key: str, texts: dict[str, Any]) -> Iterator[M
 
 
 def _mistakes_of_columns(spec: Spec) -> Iterator[Mistake]:
-    """What other columns are computed from must be measured."""
+    """Checks that the sources of computed columns are measured runs."""
     computed = [column.run for column in spec.computed]
     if len(set(computed)) < len(computed):
         yield "differences", "each run computed once, as a difference or a change", computed
@@ -353,7 +353,7 @@ def _mistakes_of_measures(row: Row, key: str) -> Iterator[Mistake]:
 
 
 def _sources(spec: Spec) -> tuple[str, ...]:
-    """The runs whose cells statements and steps may name."""
+    """The runs whose cells statements and steps may refer to."""
     return (*spec.runs, *(run for d in spec.differences for run in d.sources))
 
 

@@ -1,7 +1,7 @@
-"""What a publication says below a table, printed from the same values.
+"""Statements below a comparison table, computed from its printed values.
 
-Change statements are about two runs; steps of a calculation go on with printed values, one after
-the other.
+Change statements compare two runs; steps are a calculation with printed values, one after the
+other.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ Digits = Annotated[int, Meta(ge=0, le=9)]
 
 
 class Wording(StrEnum):
-    """How a change is stated."""
+    """How a change is expressed."""
 
     WORDS = "words"
     """5% decrease, no change."""
     PERCENT = "percent"
-    """With its sign: 285.4%, -39.17%."""
+    """Percentage with sign: 285.4%, -39.17%."""
     SIZE = "size"
-    """Without it, where the label says which way: 39%."""
+    """Percentage without sign, for labels that state the direction: 39%."""
     CONFIDENCE = "confidence"
-    """Level of a t-test of the samples: 99%, or not significant."""
+    """Confidence level of a t-test of the samples: 99%, or not significant."""
 
 
 class ChangeStatement(Table, frozen=True):
-    """How a row differs between two runs.
+    """The change of a row between two runs.
 
-    `digits` are decimals; with `significant` above 0 the number has so many significant digits
-    instead. `table` is the block that the cell stands in, by default that of the spec.
+    `digits` are decimals; `significant` above 0 sets significant digits instead. `table` is the
+    block of the cell, by default that of the spec.
     """
 
     label: Text
@@ -69,7 +69,7 @@ class ChangeStatement(Table, frozen=True):
         return Printed(f"{shown:f}%", rounded)
 
     def tested_cell(self, samples: Samples, base_samples: Samples) -> Printed:
-        """The result of a t-test: the confidence level, or that there is none worth a name."""
+        """The result of a t-test: the confidence level, or NOT_SIGNIFICANT."""
         if min(len(samples), len(base_samples)) < 2:
             return blank(f"{self.row}: a t-test needs two samples of {self.base} and {self.run}")
         level = confidence(list(samples.values()), list(base_samples.values()))
@@ -80,11 +80,11 @@ OPERATIONS = ("divide", "minus")
 
 
 class Step(Table, frozen=True):
-    """Two operands and what is done with them; later steps go on with what is printed.
+    """A calculation with two operands; later steps use its printed result.
 
     An operand is a number, the label of a step above, or a table with a row and some runs (`of`):
-    the mean of their printed cells. `about` stands where other cells have their run; `digits` are
-    decimals, or places before the point if negative. `table` is the block that the cell stands in.
+    the mean of their printed cells. `about` takes the place of the run of the cell; `digits` are
+    decimals, or places before the point if negative. `table` is the block of the cell.
     """
 
     label: Text
@@ -97,7 +97,7 @@ class Step(Table, frozen=True):
     def cell(
         self, printed: Mapping[str, Mapping[str, Printed]], done: Mapping[str, Printed]
     ) -> Printed:
-        """The result.
+        """Compute the step.
 
         Args:
             printed: run -> row label -> cell.
@@ -119,7 +119,7 @@ class Step(Table, frozen=True):
 def _value(
     operand: Any, printed: Mapping[str, Mapping[str, Printed]], done: Mapping[str, Printed]
 ) -> Decimal | str:
-    """The number that an operand stands for, or why there is none."""
+    """The number of an operand, or the reason why it has none."""
     if isinstance(operand, str):
         cells = [done[operand]]
     elif isinstance(operand, dict):

@@ -1,1 +1,1 @@
-"""`cpmon reduce`: which units of work are missing, what computes one, and what follows of all."""
+"""Engine of `cpmon reduce`: plans units of work, computes them, publishes their results."""

@@ -1,4 +1,4 @@
-"""Computes units of work: the pieces of some days, with their roll-ups, from nothing but a job."""
+"""Computes jobs: the pieces of some days of a system, with their roll-ups."""
 
 from __future__ import annotations
 
@@ -32,25 +32,25 @@ from .unit_job import Chain, Done, RollupJob, Site, UnitJob
 
 _opened: dict[str, Store] = {}
 SETTINGS, KEPT_SETTINGS = "system_config", "_kept_setting"
-"""What is kept of settings, and where the next days look for those that still hold."""
+"""The reduction of settings, and the private one that carries settings to the next day."""
 
 
 def compute(chain: Chain) -> dict[str, Done]:
-    """Compute jobs one after the other; their pieces are durable when this returns.
+    """Compute the jobs of a chain in order; their pieces are durable when this returns.
 
-    The same jobs give the same bytes, wherever and however often they are done: a piece replaces
-    itself. Only what is complete gets its name.
+    Computing is idempotent: the same jobs give the same bytes, and a piece replaces itself. A file
+    gets its final name when it is complete.
 
     Returns:
-        what was done for each reduction.
+        counts and times by reduction.
 
     Raises:
-        CpmonError: a dump cannot be read, the memory limit is too small, or this is another cpmon
-            than the one that made the jobs.
-        StoreError: the disk refuses the results.
+        CpmonError: a dump cannot be read, the memory limit is too small, or the jobs were planned
+            by another version of cpmon.
+        StoreError: the results cannot be written.
     """
     site = chain[0].site
-    if site.layouts != site_folder():  # in another process
+    if site.layouts != site_folder():  # a worker process
         use(site.layouts)
     use_definitions(site.own)
     store = _opened.get(site.store) or remember(Store(site.store))
@@ -67,7 +67,7 @@ def compute(chain: Chain) -> dict[str, Done]:
 
 
 def remember(store: Store) -> Store:
-    """Take a store for all jobs in it: what it knows of its dumps need not be read again."""
+    """Reuse this open store for all jobs in it, so that its metadata is read once."""
     _opened.clear()
     _opened[store.location] = store
     return store
@@ -84,7 +84,7 @@ class _Computation:
         self.kept = {lineage.name: lineage.kept for lineage in lineages(reductions())}
 
     def unit(self, job: UnitJob) -> None:
-        """The missing pieces of a unit."""
+        """Computes the missing pieces of a unit."""
         results = {
             (name, day): Result(self.kept[name], job.unit.condition(day))
             for name, days in job.missing.items()
@@ -94,9 +94,9 @@ class _Computation:
         self.database.restrict_to_unit(job.unit, [*results.values(), *whole.values()])
         if SETTINGS in job.missing and job.carried:
             self._carry_settings(job.carried)
-        # What shares least comes first: the largest tables are read while nothing waits in memory.
+        # Least shared first: the largest tables are read while few relations are materialized.
         shared = {piece: self.database.shared_inputs(result) for piece, result in results.items()}
-        # Roll-ups read finished files, so they are made while the next reduction is computed.
+        # A second thread rolls up the finished file while the next reduction is computed.
         executor = ThreadPoolExecutor(max_workers=1)
         try:
             rolled = []
@@ -114,7 +114,7 @@ class _Computation:
             executor.shutdown(cancel_futures=True)
 
     def roll_ups(self, job: RollupJob) -> None:
-        """Where only roll-ups are missing, or are by other shifts, the intervals are kept."""
+        """Computes missing or outdated roll-ups from the pieces of intervals."""
         for name, pieces in job.pieces.items():
             for piece in pieces:
                 started = time.perf_counter()
@@ -123,7 +123,7 @@ class _Computation:
                 self._count(name, 0, started)
 
     def _carry_settings(self, piece: Piece) -> None:
-        """Let the settings at the end of the day before a unit still hold, since when they do."""
+        """Carry over the settings that are in effect at the end of the previous day."""
         if not self.store.files.exists(piece.file):
             raise CpmonError(
                 "the settings of the day before are not kept",
@@ -144,18 +144,18 @@ class _Computation:
         return path
 
     def _finish(self, name: str, piece: Piece, scratch: Path) -> None:
-        """Roll up a day and publish all of it.
+        """Roll up a day and publish its piece and roll-ups.
 
-        The intervals are published first: roll-ups without them were left by a prune.
+        The intervals are published first, because roll-ups without them mean a pruned day.
         """
         rolled = self._rolled_up(name, piece, f"read_parquet({path_text(scratch)})")
         self.store.files.publish({piece.file: scratch, **rolled})
 
     def _rolled_up(self, name: str, piece: Piece, rows: str) -> dict[str, Path]:
-        """The roll-ups of a day: where they belong -> where they were written.
+        """Computes the roll-ups of a day: final name -> scratch file.
 
         Args:
-            rows: of the piece: a relation, as SQL.
+            rows: the rows of the piece: a relation, as SQL.
         """
         rollup = rollup_of(name)
         if rollup is None:
@@ -177,10 +177,10 @@ class _Computation:
 
 
 def _check_definitions(store: Store, site: Site) -> None:
-    """Refuse to write pieces under names that say that another cpmon made them.
+    """Check that this process has the definitions that the jobs were planned with.
 
     Raises:
-        CpmonError: reductions, layouts or classes of users are others here.
+        CpmonError: reductions, layouts or user classes differ.
     """
     by_name = {lineage.name: lineage for lineage in lineages(reductions())}
     for name, expected in site.definitions.items():
@@ -202,7 +202,7 @@ def _check_definitions(store: Store, site: Site) -> None:
 
 @contextmanager
 def readable(days: str) -> Iterator[None]:
-    """Say what is not reduced, where DuckDB cannot read a file of the store.
+    """Maps read errors of DuckDB to PassingError, with the days that are not reduced.
 
     Raises:
         PassingError: a file is damaged or missing.
@@ -210,7 +210,7 @@ def readable(days: str) -> Iterator[None]:
     try:
         yield
     except (duckdb.InvalidInputException, duckdb.IOException, OSError) as error:
-        if isinstance(error, OSError) and error.errno is not None:  # the disk refuses results
+        if isinstance(error, OSError) and error.errno is not None:  # results cannot be written
             raise
         if refused := read_error(error):
             raise refused from error
@@ -233,14 +233,14 @@ def roll_up(
     paths: Mapping[str, Path],
     system: str,
 ) -> None:
-    """Write the roll-ups of a day, over all of its time and by shift.
+    """Write the roll-ups of a day, over the whole day and by shift.
 
     Args:
-        rows: of its intervals, all of one system: a relation, as SQL.
-        paths: level -> where its roll-up is written.
+        rows: the intervals of the day, all of one system: a relation, as SQL.
+        paths: level -> file to write.
 
     Raises:
-        OSError: the disk refuses them.
+        OSError: a file cannot be written.
         CpmonError: the memory limit is too small.
     """
     run = writer.execute
@@ -258,7 +258,7 @@ def roll_up(
 
 
 def _create_shifts(writer: QueryWriter, shifts: Sequence[Shift]) -> None:
-    """The shifts, and which intervals belong to them; 0 is all of the time."""
+    """Creates the tables of shifts and of their interval ends; shift 0 covers all of the time."""
     run = writer.connection.execute
     run(f"CREATE TEMP TABLE {SHIFTS} (shift_id INTEGER, shift VARCHAR, hours VARCHAR)")
     run(f"INSERT INTO {SHIFTS} VALUES (0, ?, '')", [EVER])

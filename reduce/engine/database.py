@@ -1,7 +1,7 @@
 """An in-memory DuckDB database that computes reductions over the dumps of one unit of work.
 
-Every reduction is plain SQL over `interval`, `monitor` and `meta`. What several of the reductions
-to compute read is materialized once, as a temporary table, until its last reader is done.
+Every reduction is plain SQL over `interval`, `monitor` and `meta`. A relation that several of the
+reductions read is materialized once, as a temporary table, and dropped after its last reader.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ from ...store.views.view import View
 from .unit_job import Unit
 
 MEMORY = "700MB"
-"""What DuckDB may use where the settings name no limit; the process needs 200 MB beside it."""
+"""Default memory limit of DuckDB; the process needs another 200 MB."""
 DISABLED = "statistics_propagation"
-"""With it columns are written as required ones where no row of a day has a NULL."""
+"""Optimizer to disable: it makes columns required in Parquet where no row of a day has a NULL."""
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """Rows to compute: those of a reduction that meet a condition, in SQL."""
+    """Rows to compute: the rows of a reduction that meet an SQL condition."""
 
     relation: str
     where: str = "true"
 
 
 Reader = Result | str
-"""A computation: of a result, or of another relation that is materialized."""
+"""A reader of relations: a result, or the name of a materialized relation."""
 
 
 class ReductionDatabase(QueryWriter):
@@ -53,12 +53,12 @@ class ReductionDatabase(QueryWriter):
         """Create the database.
 
         Args:
-            views: all reductions, each behind those that it reads.
-            scratch: a folder for what does not fit into memory.
-            limits: what DuckDB may use.
+            views: all reductions, each after those that it reads.
+            scratch: a folder for spilled data.
+            limits: memory and threads of DuckDB.
 
         Raises:
-            CpmonError: a limit means nothing to DuckDB.
+            CpmonError: DuckDB rejects a limit.
         """
         super().__init__(database(store))
         self._store, self._landed = store, Relations(self.execute, store)
@@ -73,11 +73,11 @@ class ReductionDatabase(QueryWriter):
         self._materialized: set[str] = set()
 
     def writer(self) -> QueryWriter:
-        """Another connection to the same memory, threads and scratch folder."""
+        """Another connection with the same memory, threads and scratch folder."""
         return QueryWriter(self.connection.cursor())
 
     def restrict_to_unit(self, unit: Unit, results: Iterable[Result]) -> None:
-        """Restrict reductions to what a unit rests on, for some results."""
+        """Restrict reductions to the dumps and the scope of a unit, and plan these results."""
         self._drop_all()
         self._landed.point(unit.scope, unit.basis)
         self._plan(results)
@@ -89,9 +89,9 @@ class ReductionDatabase(QueryWriter):
         self._materialized.add(relation)
 
     def restrict_to_runs(self, results: Iterable[Result]) -> None:
-        """Restrict reductions to the samples of runs, and all that is no sample.
+        """Restrict samples to those of runs; other records are not restricted.
 
-        Dumps with such samples are named, so that none of the others is looked for.
+        Only dumps with such samples are read.
         """
         self._drop_all()
         self._landed.point(ALL)
@@ -120,16 +120,17 @@ class ReductionDatabase(QueryWriter):
         self._plan(results)
 
     def shared_inputs(self, result: Result) -> int:
-        """The number of relations below a result that wait in memory for other readers as well."""
+        """The number of dependencies of a result that other readers share."""
         return len(self._needed(result.relation) & self._readers.keys())
 
     def write(self, result: Result, path: Path) -> int:
-        """Compute a result, one of those announced, and write its rows; returns their number.
+        """Compute a planned result and write its rows, by system, interval and object.
 
-        The rows are ordered by system, interval and object.
+        Returns:
+            the number of rows.
 
         Raises:
-            OSError: the disk refuses them.
+            OSError: the file cannot be written.
             CpmonError: the memory limit is too small.
         """
         self._prepare(result.relation)
@@ -173,7 +174,7 @@ class ReductionDatabase(QueryWriter):
         self._release(relation)
 
     def _release(self, reader: Reader) -> None:
-        """Drop what was materialized for a reader that is done, where it was the last one."""
+        """Remove a finished reader; drop relations that it was the last to read."""
         for relation, readers in self._readers.items():
             readers.discard(reader)
             if not readers and relation in self._materialized:
@@ -185,22 +186,22 @@ class ReductionDatabase(QueryWriter):
         self.connection.execute(f"DROP TABLE {quoted}")
 
     def _columns(self, relation: str) -> list[str]:
-        """The columns of a landed view that some reader names."""
+        """The columns of a landed view that at least one reader names."""
         texts = [code_of(view.select) for view in self._views.values() if relation in view.reads]
         words = {word for code in texts for word in re.findall(r"\w+", code)}
         return [column for column in landed_view(relation).columns if column in words]
 
     def _with(self, relation: str) -> str:
-        """The clause that defines a reduction, and those that it reads and are no tables.
+        """The WITH clause of a reduction and its dependencies that are not materialized.
 
-        Views would be bound when they are created, and once more by each that reads them.
+        DuckDB would bind views when they are created, and again for each view that reads them.
         """
         needed = self._needed(relation, self._materialized)
         defined = [f"{name(n)} AS ({v.select})" for n, v in self._views.items() if n in needed]
         return f"WITH {', '.join(defined)}" if defined else ""
 
     def _needed(self, relation: str, ready: Collection[str] = ()) -> set[str]:
-        """A relation and all that it reads, but nothing that is ready, nor what only that reads."""
+        """A relation and its dependencies, not descending into those that are ready."""
         needed: set[str] = set()
         rest = [relation]
         while rest:
@@ -212,10 +213,10 @@ class ReductionDatabase(QueryWriter):
 
 
 def shared(views: Mapping[str, View], results: Iterable[Result]) -> dict[str, set[Reader]]:
-    """What to materialize: deltas and reductions that several computations read -> which.
+    """The relations to materialize: deltas and reductions with several readers -> the readers.
 
     Args:
-        views: all reductions by name, each behind those that it reads.
+        views: all reductions by name, each after those that it reads.
     """
     readers: defaultdict[str, set[Reader]] = defaultdict(set)
     for result in results:
@@ -233,7 +234,7 @@ def shared(views: Mapping[str, View], results: Iterable[Result]) -> dict[str, se
 
 
 def _order(view: View) -> str:
-    """Its columns that tell rows apart: those before the first figure, or all."""
+    """ORDER BY: the key columns, which precede `seconds`; all columns without it."""
     columns = [column.name for column in view.columns]
     keys = columns[: columns.index("seconds")] if "seconds" in columns else []
     return ", ".join(map(name, keys)) or "ALL"

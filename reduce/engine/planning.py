@@ -1,4 +1,4 @@
-"""Finds out what a store lacks of reductions, and which units of work compute it."""
+"""Plans `cpmon reduce`: finds missing results and the units of work that compute them."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ from .unit_job import Chain, Done, RollupJob, Site, Unit, UnitJob, units
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Systems and days; all of them if nothing is said.
+    """Systems and days to reduce; all of them by default.
 
     Attributes:
         systems: patterns of names, as `PROD*`.
-        days: UTC days one by one.
-        since, until: the first day, and the one behind the last.
+        days: single UTC days.
+        since, until: the first day, and the day after the last.
     """
 
     systems: tuple[str, ...] = ()
@@ -53,15 +53,15 @@ class Selection:
     until: date | None = None
 
     def __bool__(self) -> bool:
-        """Whether something is left out."""
+        """Whether it excludes anything."""
         return bool(self.systems or self.days or self.since or self.until)
 
     def has_system(self, system: str) -> bool:
-        """Whether a system is meant."""
+        """Whether a system is selected."""
         return not self.systems or any(fnmatchcase(system, p) for p in self.systems)
 
     def has_day(self, day: date) -> bool:
-        """Whether a day is meant."""
+        """Whether a day is selected."""
         return (
             (not self.days or day in self.days)
             and (self.since is None or day >= self.since)
@@ -69,14 +69,14 @@ class Selection:
         )
 
     def has(self, system: str, day: date) -> bool:
-        """Whether a day of a system is meant."""
+        """Whether a day of a system is selected."""
         return self.has_system(system) and self.has_day(day)
 
     def check(self, systems: Iterable[str]) -> None:
-        """Refuse a pattern that no system of a store matches.
+        """Check that each pattern matches a system of the store.
 
         Raises:
-            CpmonError: there is such a pattern.
+            CpmonError: a pattern matches none.
         """
         names = sorted(set(systems))
         for pattern in self.systems:
@@ -92,7 +92,7 @@ class Selection:
 
 @dataclass(slots=True)
 class Work:
-    """A reduction by time: what is kept of it, and which days are missing."""
+    """A reduction by time: its pieces, and the days without results or without roll-ups."""
 
     lineage: Lineage
     state: ByDay
@@ -104,10 +104,10 @@ class Work:
 
 @dataclass(slots=True)
 class Whole:
-    """A reduction that is kept in one file.
+    """A reduction whose result is one file.
 
     Attributes:
-        file: where it belongs. outdated: files that it replaces. is_kept: it is up to date.
+        file: its name. outdated: files that it replaces. is_kept: the file is up to date.
     """
 
     lineage: Lineage
@@ -117,12 +117,12 @@ class Whole:
 
 
 class Plan:
-    """What to compute of some reductions.
+    """The jobs that compute the missing results of some reductions.
 
     Attributes:
-        works: reductions by time. whole: the others; none if something is left out.
-        chains: jobs that depend on no other one.
-        later: chains of jobs that need the settings of a day that `chains` compute: one a system.
+        works: reductions by time. whole: the others; empty if the selection excludes anything.
+        chains: independent jobs.
+        later: one chain for each system, of jobs that need settings computed by `chains`.
     """
 
     def __init__(
@@ -133,10 +133,10 @@ class Plan:
         limits: Limits,
         selection: Selection,
     ) -> None:
-        """Look at what there is.
+        """Compare the store with what the reductions should have.
 
         Raises:
-            CpmonError: the selection names no system of the store.
+            CpmonError: the selection matches no system of the store.
         """
         self._store, self._selection = store, selection
         self._dumps = store.dumps()
@@ -161,7 +161,7 @@ class Plan:
                 self._plan_system(system, list(dumps))
 
     def describe(self) -> None:
-        """Write the documentation of the columns of roll-ups beside them, for the catalogue."""
+        """Write the documentation of roll-up columns into the store, for the catalogue."""
         for work in self.works:
             if work.rollup and (work.missing or work.unrolled):
                 file = docs_file(work.rollup.reduction)
@@ -173,19 +173,19 @@ class Plan:
 
     @property
     def outdated(self) -> list[str]:
-        """Files that nobody reads any more when all is done."""
+        """Files that are obsolete when all jobs are done."""
         of_days = [file for work in self.works for file in work.state.outdated]
         of_all = [file for whole in self.whole if whole.is_kept for file in whole.outdated]
         return [*of_days, *of_all]
 
     def _whole(self, lineage: Lineage) -> Whole:
-        """A reduction that is kept in one file."""
+        """The state of a reduction whose result is one file."""
         file = whole_file(self._store, lineage, self._dumps)
         others = [old for old in whole_files(self._store, lineage.name) if old != file]
         return Whole(lineage, file, others, self._store.files.exists(file))
 
     def _work(self, lineage: Lineage, state: ByDay, hours: str) -> Work:
-        """What a reduction lacks of the days that are meant."""
+        """The selected days of a reduction without results or without current roll-ups."""
         rollup, meant = rollup_of(lineage.name), self._selection
         work = Work(lineage, state, rollup, Done(lineage.name))
         work.missing.update(day for day in state.open if meant.has(*day))
@@ -213,7 +213,7 @@ class Plan:
                 settings = work
         chain = self._settings_days(system, days, settings) if settings else []
         of_settings = {unit.days: unit for unit in units(dumps, days, chain)}
-        # The first of each chain has its settings of the day before, if there is one.
+        # The first unit of each chain reads the stored settings of the previous day, if any.
         first = {unit.days for unit in of_settings.values() if unit.previous not in chain}
         every = {unit.days: unit for unit in units(dumps, days, missing.keys())}
         for unit in every.values():
@@ -233,9 +233,9 @@ class Plan:
             self.chains.append((RollupJob(self._site, system, dict(sorted(pieces.items()))),))
 
     def _settings_days(self, system: str, days: Sequence[date], work: Work) -> list[date]:
-        """The days whose settings are computed: missing ones that are meant, and those before them.
+        """The days whose settings are computed: the selected missing days, and those before them.
 
-        What is set holds from day to day: without the day before, "since when" would be wrong.
+        Settings stay in effect from day to day; without the previous day `valid_from` is wrong.
         """
         meant = {day for of, day in work.missing if of == system}
         open_days = {day for of, day in work.state.open if of == system}
@@ -271,7 +271,7 @@ class Plan:
         return UnitJob(self._site, unit, expected, carried, whole)
 
     def _carried(self, day: Day, state: ByDay) -> Piece | None:
-        """The piece of a day with what is set at its end: kept, or computed before it is read."""
+        """The piece with the settings at the end of a day: stored, or still to be computed."""
         if pieces := state.pieces.get(day):
             return pieces.get(INTERVAL) or next(iter(pieces.values()))
         if day in state.pruned:
@@ -281,7 +281,7 @@ class Plan:
         return Piece(INTERVAL, *day, version, "", file)
 
     def _is_all(self, unit: Unit) -> bool:
-        """Whether a unit holds all that there is."""
+        """Whether a unit covers all dumps and days of the store."""
         return len(unit.basis.others) == len(self._dumps) and [*unit.days] == days_of(self._dumps)
 
 

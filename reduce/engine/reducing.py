@@ -1,4 +1,4 @@
-"""What `cpmon reduce` does: plans units of work, has them done, then does what is of no unit."""
+"""`cpmon reduce`: plans units of work, runs them, then computes results that span all units."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from .planning import Plan, Selection, Whole
 from .unit_job import Chain, Done
 
 Advance = Callable[[int, int], None]
-"""Called with the units that have ended, and how many there are."""
+"""Progress callback: number of finished units, total number."""
 ALL_DAYS = "what is of all days"
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A unit of work that was not done. `name`: its system and days."""
+    """A unit of work that failed. `name`: its system and days."""
 
     name: str
     error: Exception
@@ -42,12 +42,12 @@ class Failure:
 
 @dataclass(slots=True)
 class Reduced:
-    """What a call did.
+    """Result of a call of `reduce`.
 
     Attributes:
-        done: for each reduction, in the order that they were asked for.
-        units: how many were done.
-        left_out: reductions that are of all days, and so not of those that were selected.
+        done: counts by reduction, in the order of the request.
+        units: number of units that succeeded.
+        left_out: reductions over all days, which a selection of days excludes.
         notes: on runs that cannot be read.
     """
 
@@ -61,14 +61,14 @@ class Reduced:
 
 
 def reduce(store: Store, names: Sequence[str], settings: Settings) -> list[Done]:
-    """Compute what is missing of the reductions, or of those named, and keep it.
+    """Compute and store the missing results of all reductions, or of those named.
 
-    User classes that the settings name are taken into the store before.
+    User classes that the settings name are imported before.
 
     Raises:
-        CpmonError: a name is not known, the classes or a limit of the settings are wrong, or the
-            days of a unit cannot be computed; others are.
-        StoreError: the disk refuses the results.
+        CpmonError: a name is unknown, the classes or a limit of the settings are wrong, or a unit
+            failed; the other units are computed all the same.
+        StoreError: the results cannot be written.
     """
     reduced = reduce_selected(store, names, settings)
     for failure in reduced.failures:
@@ -84,15 +84,15 @@ def reduce_selected(
     engine: Engine | None = None,
     advance: Advance | None = None,
 ) -> Reduced:
-    """The same of some systems and days; an engine computes the units.
+    """Like `reduce`, for selected systems and days; the engine runs the units.
 
-    What is of no single unit, as the figures of runs, is computed here, and only where nothing is
-    left out. A unit that fails stops no other one.
+    Results that span units, such as those of runs, are computed in this process, and only without
+    a selection. A unit that fails does not stop the others.
 
     Raises:
-        CpmonError: a name is not known, the classes or a limit of the settings are wrong, no system
-            is meant, or the engine does not work.
-        StoreError: the disk refuses the results.
+        CpmonError: a name is unknown, the classes or a limit of the settings are wrong, the
+            selection matches no system, or the engine does not work.
+        StoreError: the results cannot be written.
     """
     started = time.perf_counter()
     engine, selection = engine or InOrder(), selection or Selection()
@@ -114,7 +114,7 @@ def reduce_selected(
         coordinator.run_units()
         whole = coordinator.keep_whole(limits)
         remove(store.files, plan.outdated)
-        with suppress(BusyError):  # another process merges; the next reduce will do the rest
+        with suppress(BusyError):  # another process merges; the next reduce does the rest
             merge(store, chosen, limits)
     done = {work.lineage.name: work.done for work in plan.works} | whole
     reduced = coordinator.reduced
@@ -126,7 +126,7 @@ def reduce_selected(
 
 
 class _Coordinator:
-    """Has the jobs of a plan done, and collects what became of them."""
+    """Runs the jobs of a plan and collects their outcomes."""
 
     def __init__(self, store: Store, plan: Plan, engine: Engine, advance: Advance) -> None:
         self.store, self.plan, self.engine, self.advance = store, plan, engine, advance
@@ -138,7 +138,7 @@ class _Coordinator:
         """Compute all units.
 
         Raises:
-            StoreError: the disk refuses the results; the units that were begun are not awaited.
+            StoreError: the results cannot be written; units in progress are abandoned.
         """
         chains = [*self.plan.chains, *self.plan.later]
         self.reduced.systems = len({job.system for chain in chains for job in chain})
@@ -167,7 +167,7 @@ class _Coordinator:
         return next(works, None) or self.whole.setdefault(name, Done(name))
 
     def keep_whole(self, limits: Limits) -> dict[str, Done]:
-        """Compute reductions that are kept in one file, and that no unit computed."""
+        """Compute reductions with one file, unless a unit has computed them."""
         for whole in self.plan.whole:
             whole.is_kept |= whole.lineage.name in self.whole
         for attempts_left in reversed(range(ATTEMPTS)):
@@ -186,7 +186,7 @@ class _Coordinator:
 
     def _compute_whole(self, left: Sequence[Whole], scratch: Path, limits: Limits) -> None:
         state = self.store.state
-        for whole in left:  # a version of what is there before it is read
+        for whole in left:  # take the version before the dumps are read
             whole.file = whole_file(self.store, whole.lineage, state[0])
         database = ReductionDatabase(self.store, reductions(), scratch, limits)
         for of_runs in (True, False):
@@ -203,15 +203,15 @@ class _Coordinator:
         """Compute a result and publish it.
 
         Args:
-            state: of the store, before the database was opened.
+            state: state of the store when the database was opened.
 
         Raises:
-            PassingError: dumps landed or moved since.
+            PassingError: the store has changed since.
         """
         started, name = time.perf_counter(), whole.lineage.name
         file = scratch / f"{name}.parquet"
         rows = database.write(_result(whole), file)
-        if self.store.state != state:  # what moved may be missing, or there twice
+        if self.store.state != state:  # moved dumps may have been read twice or not at all
             raise PassingError(
                 "dumps landed, were merged or pruned meanwhile",
                 code="reduction-conflict",

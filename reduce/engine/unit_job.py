@@ -1,4 +1,4 @@
-"""Units of work of `cpmon reduce`: days of a system, with the dumps they depend on, as jobs."""
+"""Jobs of `cpmon reduce`: units of work (days of a system) with the dumps that they depend on."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from ...store.sandbox.sandbox import Limits
 from ...store.scope import Basis, Scope, basis_of
 
 MOST_DAYS = 2
-"""Days of a unit: a dump of one day begins with the interval that ends the day before it."""
+"""Maximum number of days of a unit: a dump starts with the last interval of the previous day."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """Some days of a system, without a day of intervals between them.
+    """Successive days of a system that are computed together.
 
     Attributes:
-        previous: the last day before them that has intervals, if there is one.
+        previous: the last day before them that has intervals, if any.
         basis: the dumps that their results depend on.
     """
 
@@ -37,21 +37,21 @@ class Unit:
 
     @property
     def scope(self) -> Scope:
-        """The intervals that count to its days."""
+        """The intervals that belong to its days."""
         return _scope(self.system, self.days)
 
     def condition(self, day: date) -> str:
-        """The condition on the rows of one of its days, as SQL."""
+        """The SQL condition that selects the rows of one of its days."""
         return f"system = {text(self.system)} AND {day_condition(day)}"
 
 
 def units(
     dumps: Sequence[LandedDump], days: Sequence[date], missing: Collection[date]
 ) -> Iterator[Unit]:
-    """The units of some missing days of a system, in order.
+    """Group the missing days of a system into units, in order.
 
     Args:
-        dumps: of the system, by begin. days: all of its days, in order.
+        dumps: dumps of the system, by begin. days: all of its days, in order.
     """
     groups: list[list[int]] = []
     for place in (place for place, day in enumerate(days) if day in missing):
@@ -80,11 +80,11 @@ class Site:
     """What all units of a call share.
 
     Attributes:
-        store: where it is: a path or a URL.
-        layouts: the folder of the site's own layouts, if there is one.
+        store: path or URL of the store.
+        layouts: the folder of the site's own layouts, if any.
         own: the reductions, reports and metrics of the site.
-        definitions: reduction -> version of its SQL, layouts and classes. Whoever computes pieces
-            must have the same, since their names say so.
+        definitions: reduction -> version of its SQL, layouts and classes. Workers must have the
+            same versions, because the names of pieces contain them.
         hours: a digest of the shifts.
     """
 
@@ -99,13 +99,13 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class UnitJob:
-    """Some days of a system, and the pieces of them to compute.
+    """The pieces to compute for a unit.
 
     Attributes:
         unit: the days, and the dumps that they depend on.
-        missing: what to compute.
-        carried: the piece with the settings of the day before, if there is one.
-        whole: reductions of runs -> their files, where the unit is all that there is.
+        missing: the pieces to compute.
+        carried: the piece with the settings of the previous day, if any.
+        whole: reductions of runs -> their files, if the unit covers the whole store.
     """
 
     site: Site
@@ -125,10 +125,10 @@ class UnitJob:
 
 @dataclass(frozen=True, slots=True)
 class RollupJob:
-    """Days of a system whose intervals are kept, and whose roll-ups are missing.
+    """Days of a system that have intervals but lack roll-ups.
 
     Attributes:
-        pieces: reduction -> the intervals of its days.
+        pieces: reduction -> the pieces with the intervals of its days.
     """
 
     site: Site
@@ -141,16 +141,16 @@ class RollupJob:
 
 
 Chain = tuple[UnitJob | RollupJob, ...]
-"""Jobs of a system that are done in this order, each with what the one before it kept."""
+"""Jobs of a system that run in this order, because each reads results of the previous one."""
 
 
 @dataclass(slots=True)
 class Done:
-    """What was done for a reduction.
+    """Counts and time of a reduction.
 
     Attributes:
-        rows: of intervals that were computed. days: that were added, or rolled up again.
-        seconds: until its rows were written; what it shares with others counts for the first.
+        rows: rows of intervals computed. days: days computed or rolled up.
+        seconds: elapsed time until the rows are written; shared work counts for the first reader.
     """
 
     name: str
@@ -164,7 +164,7 @@ class Done:
         return f"{self.name}: {counted(self.rows, 'row')} in {self.seconds:.1f} s"
 
     def add(self, other: Done) -> None:
-        """Count what was done elsewhere."""
+        """Add the counts of another unit."""
         self.rows += other.rows
         self.days += other.days
         self.seconds += other.seconds

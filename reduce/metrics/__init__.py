@@ -1,6 +1,6 @@
-"""The metrics: one row of a CSV each, from which views, reports and comparisons follow.
+"""The metrics: one CSV row each, from which views, reports and comparisons are generated.
 
-`*.csv` hold the rows, a file a subject; `metric.py` says what the columns mean.
+`*.csv` hold the rows, one file for each subject; `metric.py` documents the columns.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a metric is: how it is computed from sums, and how it is printed and documented."""
+"""A metric: how it is computed from sums, printed and documented."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from ...render.printing import Format, Style
 from .report_shape import HEX, Kind, ReportColumn, one_line
 
 SHORT = {"pages/s": "/s", "frames/s": "/s", "users": ""}
-"""Units as a report prints them below a heading that names what is counted."""
+"""Short units for report headings that already name what is counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """How a comparison of runs shows a metric.
+    """How run comparisons show a metric.
 
     Attributes:
-        rank: its place among the metrics compared, from 1; 0 if it is not compared.
-        digits: decimals, more where a value would show too little.
-        whole: the value is that of the whole run, the intervals are those of its steady state.
+        rank: position among the compared metrics, from 1; 0 if it is not compared.
+        digits: decimals; small values get more.
+        whole: the value covers the whole run, while intervals cover its steady state.
     """
 
     rank: int
@@ -35,24 +35,24 @@ class Metric:
     """One row of `metrics/*.csv`.
 
     Attributes:
-        name: the column of a view. `views`: the reductions that have it; `*` is every one.
-        numerator, denominator: columns that are summed, of a ratio or a total; of a level the
-            numerator is the column whose mean it is, if that has another name. A column that a
-            view selects by SQL of its own takes them for the samples of a comparison alone.
-        factor: what the quotient or sum is multiplied by, as SQL: `1e3`, `1/4096e6`; or empty.
+        name: column of the views. `views`: the reductions that have it; `*` means all.
+        numerator, denominator: columns to sum, for a ratio or a total; for a level the numerator
+            is the column to average, if it has another name. If a view selects the column with
+            its own SQL, they only define the samples of a comparison.
+        factor: multiplies the quotient or sum, as SQL: `1e3`, `1/4096e6`; or empty.
         expression: SQL over the columns of the view, where numerator and denominator are not
-            enough; they are then what reports and comparisons sum up. In a summary `f` are its
+            enough; they then define the sums of reports and comparisons. In a summary `f` are its
             facts and `m` its metrics.
-        unit: of what is printed. Shares are 0..1 in views and printed in %.
+        unit: printed unit. Shares are 0..1 in views and printed in %.
         format: decimals, or a style of `printing.Style`, or hex.
-        width, heading: of the column in reports; bars separate the lines of a heading.
-        label: its name where there is room, as in comparisons; the heading by default.
-        low, high: the least and the greatest possible value, as numbers of the views' scale, or
-            columns or metrics of the same row; empty where there is none. What lies outside
-            (`is_outside`) is not shown, and takes no part in sums.
+        width, heading: of the report column; bars separate the lines of a heading.
+        label: longer name for comparisons; the heading by default.
+        low, high: least and greatest possible value: numbers in the scale of the views, or columns
+            or metrics of the same row; empty for no limit. Values outside (`is_outside`) are
+            neither shown nor summed.
         compared: how comparisons of runs show it.
-        since, until: the first and the last CP level whose records have it; empty if all have.
-        meaning: documentation with range and meaning of NULL; empty where the SQL has it.
+        since, until: first and last CP level whose records have it; empty for no limit.
+        meaning: documentation with range and meaning of NULL; empty if the SQL documents it.
         place: file and line of the row, for messages.
     """
 
@@ -78,27 +78,27 @@ class Metric:
 
     @property
     def is_computed(self) -> bool:
-        """Whether it is computed from other columns, unless the SQL of a view selects it."""
+        """Whether it is generated from other columns, unless a view selects it with its own SQL."""
         return self.kind is Kind.RATIO or (self.kind is Kind.TOTAL and self.numerator != self.name)
 
     @property
     def sampled(self) -> str:
-        """The column that an interval has a sample of: of a ratio over its denominator."""
+        """The column whose samples it averages; the dividend of a ratio."""
         return self.numerator or self.name
 
     @property
     def title(self) -> str:
-        """Its name on one line."""
+        """Its label on one line."""
         return self.label or one_line(self.heading)
 
     @property
     def scale(self) -> int:
-        """What values are multiplied by before they are printed."""
+        """Factor applied to values before they are printed."""
         return 100 if self.unit == "%" else 1
 
     @property
     def whole(self) -> str:
-        """The column or metric that it is part of, and never more than; empty if there is none."""
+        """The column or metric that it is part of, which limits it; empty if there is none."""
         return self.high if self.high[:1].isalpha() else ""
 
     @property
@@ -125,7 +125,7 @@ class Metric:
         """The metric as a column of a report.
 
         Args:
-            heading, width, form: instead of its own.
+            heading, width, form: replace those of the metric.
         """
         form = form or self.format
         return ReportColumn(
@@ -155,10 +155,10 @@ class Metric:
         return f"{value} / nullif({prefix}{self.denominator}, 0)"
 
     def outside_sql(self, values: Mapping[str, str]) -> str:
-        """Whether its value in a row is not possible, as SQL; empty where any value is.
+        """SQL condition: its value in a row is not possible; empty if any value is.
 
         Args:
-            values: metric that is computed in the same view -> its expression.
+            values: computed metric of the same view -> its expression.
         """
         if not self.low and not self.high:
             return ""
@@ -167,11 +167,11 @@ class Metric:
         outside = f"is_outside({value}, {self.low or 'NULL'}, {high or 'NULL'})"
         if not self.high or not self.denominator or self.whole:
             return outside
-        # A part of nothing has no value, but would be in the sum over several rows.
+        # A part of an empty whole has no value, but would be in the sum over several rows.
         return f"{outside} OR coalesce({self.denominator} = 0 AND {self.numerator} > 0, FALSE)"
 
     def aggregate_sql(self) -> str:
-        """Its expression over several rows, without those of which a part is not known."""
+        """Its expression over several rows, skipping rows in which a term is NULL."""
         if self.kind is Kind.LEVEL:
             return f"AVG({self.numerator or self.name})"
         if not self.denominator:
@@ -189,7 +189,7 @@ class Metric:
 
 
 def print_rule(form: str) -> Format:
-    """The print rule that a format names: decimals, a style, or hex."""
+    """The print rule for a format: decimals, a style, or hex."""
     if form.isdigit():
         return Format(int(form))
     return Format(0) if form == "hex" else Format(style=Style(form))

@@ -1,4 +1,4 @@
-"""The metrics of `*.csv`, the reports of `reports.toml`, and those of a site, checked when read."""
+"""Reads and checks the metrics of `*.csv`, the reports of `reports.toml`, and the site's own."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ HEADER = tuple(
     if field.name != "place"
 )
 EVERY = "*"
-"""Stands for all views."""
+"""In the column `views`: all views."""
 
 _FACTOR = re.compile(r"|\d+(e-?\d+)?|1/\d+e\d+")
 _FORMATS = frozenset({"hex", *(str(style) for style in Style)})
@@ -41,10 +41,10 @@ _COMPARE = re.compile(r"(?P<rank>\d+) (?P<digits>\d)(?P<whole> whole)?")
 
 @of_definitions
 def metrics() -> tuple[Metric, ...]:
-    """All rows, file by file in order of their names; those of the site come last.
+    """All metrics, by file name; those of the site come last.
 
     Raises:
-        CpmonError: a row is wrong: file and line, what is expected, what was found.
+        CpmonError: a row is invalid: file and line, expected, found.
     """
     folder = files(__package__)
     names = sorted(file.name for file in folder.iterdir() if file.name.endswith(".csv"))
@@ -58,15 +58,15 @@ def metrics() -> tuple[Metric, ...]:
 
 @of_definitions
 def metrics_of(view: str) -> Mapping[str, Metric]:
-    """Name -> metric of all that a view has, in the order of its columns."""
+    """Name -> metric of a view, in the order of its columns."""
     return {m.name: m for m in metrics() if view in m.views or EVERY in m.views}
 
 
 def metric_of(view: str, name: str, place: str | None = None) -> Metric:
-    """The metric of a view; a key of any other view serves a reduction of the site as well.
+    """Find a metric of a view; reductions of the site may use key columns of any other view.
 
     Args:
-        place: what names it, for the message.
+        place: where it is referenced, for the message.
 
     Raises:
         CpmonError: the view has no such metric.
@@ -82,16 +82,16 @@ def metric_of(view: str, name: str, place: str | None = None) -> Metric:
 
 @of_definitions
 def compared_metrics() -> tuple[Metric, ...]:
-    """The metrics that runs are compared on, in the order of a reader."""
+    """The metrics that run comparisons show, by rank."""
     compared = (metric for metric in metrics() if metric.compared.rank)
     return tuple(sorted(compared, key=lambda metric: metric.compared.rank))
 
 
 def read_metrics(file: Traversable) -> Iterator[Metric]:
-    """The rows of one file.
+    """Read the rows of one file.
 
     Raises:
-        CpmonError: a row is wrong.
+        CpmonError: a row is invalid.
     """
     reader = csv.reader(io.StringIO(file.read_text(encoding="utf-8")))
     header = tuple(next(reader, ()))
@@ -105,7 +105,7 @@ def read_metrics(file: Traversable) -> Iterator[Metric]:
 
 
 def _metric(row: dict[str, str], place: str) -> Metric:
-    """A row, each cell checked."""
+    """Converts a row and checks each cell."""
     _check_cells(row, place)
     compare = _COMPARE.fullmatch(row.pop("compare"))
     texts = {key: value for key, value in row.items() if key not in ("views", "kind", "width")}
@@ -154,7 +154,7 @@ def _check_cells(row: Mapping[str, str], place: str) -> None:
 
 
 def _check_unique(rows: Sequence[Metric]) -> None:
-    """Raise if a view has two metrics of one name, or two metrics compared have one rank."""
+    """Raise if a view has two metrics with the same name, or two metrics have the same rank."""
     earlier: dict[object, Metric] = {}
     for metric in rows:
         keys: list[object] = [(view, metric.name) for view in metric.views]
@@ -180,7 +180,7 @@ FILE = "reports.toml"
 
 
 class ColumnKeys(Table, frozen=True):
-    """A column that is printed in another way than its metric says, or where it is known only."""
+    """A report column that overrides its metric, or is hidden while it is NULL in all lines."""
 
     metric: Text
     heading: Text | None = None
@@ -206,7 +206,7 @@ class ReportKeys(Table, frozen=True):
 
 
 class MetricKeys(Table, frozen=True):
-    """A metric of the site: the columns of a row of `*.csv`, of which few are needed."""
+    """A metric of the site: the columns of `*.csv`, most of them optional."""
 
     name: Text
     views: Names
@@ -229,9 +229,9 @@ class MetricKeys(Table, frozen=True):
 
 
 class ReportsKeys(Table, frozen=True):
-    """A file of reports; one of a site may have metrics and charts too.
+    """A file of reports; a file of the site may also have metrics and charts.
 
-    `chart`: as `page.toml` has them; the module of charts reads them.
+    `chart`: entries as in `page.toml`, parsed by `page.chart`.
     """
 
     report: list[ReportKeys] = msgspec.field(default_factory=list)
@@ -254,7 +254,7 @@ def reports() -> Mapping[str, Report]:
     """Every report by its name: the shipped ones, then those of the site.
 
     Raises:
-        CpmonError: an entry has a wrong value, or names no metric of its reduction.
+        CpmonError: an entry has an invalid value, or refers to a metric that its reduction lacks.
     """
     return read_reports([_shipped(), *own_documents()])
 
@@ -265,10 +265,10 @@ def _shipped() -> Document:
 
 
 def draft(name: str, like: Report) -> str:
-    """A file of the site with a report like another one, to be edited.
+    """A definition file for a new report, copied from another report, for the user to edit.
 
     Raises:
-        CpmonError: there is a report of that name already.
+        CpmonError: the name is taken.
     """
     if fold(name) in map(fold, reports()):
         raise CpmonError(
@@ -289,7 +289,7 @@ def draft(name: str, like: Report) -> str:
 
 
 def _toml(value: Any) -> str:
-    """A value of TOML; a list of several has a line for each."""
+    """Formats a TOML value; lists of several values have one on each line."""
     match value:
         case bool():
             return str(value).lower()
@@ -305,10 +305,11 @@ def _toml(value: Any) -> str:
 
 
 def read_reports(documents: Iterable[Document]) -> dict[str, Report]:
-    """Name -> report of all that some files define, in their order.
+    """Parse reports: name -> report, in the order of the files.
 
     Raises:
-        CpmonError: an entry has an unknown key, a wrong value, or names no metric of its reduction.
+        CpmonError: an entry has an unknown key or an invalid value, or refers to a metric that its
+            reduction lacks.
     """
     reports: dict[str, Report] = {}
     entries = (
@@ -360,4 +361,4 @@ def _column(reduction: str, column: str | ColumnKeys, place: str) -> ReportColum
 
 
 END = metric_of("", "interval_end").report_column()
-"""The column of the ends of intervals."""
+"""The report column with the end of the interval."""

@@ -1,4 +1,4 @@
-"""What a report is made of: columns with a heading, a print rule and a way to be summed up."""
+"""A report definition: columns with a heading, a print rule and a way to be aggregated."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from ...config.values import Text
 from ...render.printing import Format
 
 TIME = "interval_end"
-"""The column of every reduction that has the end of an interval, UTC."""
+"""The column with the end of the interval, UTC; every reduction has it."""
 WHOLE = Format(0)
 HEX = 16
 
 
 class Kind(StrEnum):
-    """How several rows of a view become one value."""
+    """How a column aggregates several rows of a view."""
 
     KEY = "key"
-    """Not at all: it tells objects or times apart."""
+    """Not aggregated: a key that identifies objects or times."""
     RATIO = "ratio"
     """The sum of the numerator over the sum of the denominator, times a factor."""
     TOTAL = "total"
@@ -28,31 +28,35 @@ class Kind(StrEnum):
     LEVEL = "level"
     """The mean of the samples."""
     ELAPSED = "elapsed"
-    """The sum of seconds; in a mean line the length of an interval."""
+    """The sum of seconds; in a mean line the mean length of an interval."""
     LATEST = "latest"
-    """What the last interval says: names, types, settings."""
+    """The value of the last interval: names, types, settings."""
 
 
 class Lines(StrEnum):
     """What the lines of a report are."""
 
     TIME = "time"
-    """One for each interval (and object, where the reduction has several), then the mean."""
+    """One line for each interval (and object, if the reduction has several), then the mean."""
     OBJECT = "object"
-    """One for each object over the whole span, the greatest first."""
+    """One line for each object over the whole span, the greatest first."""
     ROW = "row"
-    """The rows of the reduction as they are: logs, and settings that hold for a time."""
+    """The rows of the reduction unchanged: logs, and settings with their time of validity."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReportColumn:
     """A column of a reduction as a report shows it.
 
-    `label` may be stacked: bars separate its lines. `unit` stands below. Values are multiplied
-    by `scale` (100 for shares) and printed by `form` into `width` characters. `kind` says what
-    several intervals give: of a ratio or a total `factor` times the sum of `over`, over that of
-    `under`. `base` is HEX for numbers that are written so (device numbers). An optional column is
-    left out where it is known in no line. `whole` is the column that it is part of.
+    Attributes:
+        label: heading; bars separate stacked lines. `unit` is printed below it.
+        width: characters of the column. form: print rule.
+        scale: factor applied to values before they are printed (100 for shares).
+        kind: how intervals aggregate. Ratio: factor * sum(over) / sum(under). Total:
+            factor * sum(over).
+        base: HEX for hexadecimal numbers (device numbers).
+        is_optional: the column is hidden if it is NULL in all lines.
+        whole: the column that it is part of.
     """
 
     name: str
@@ -76,14 +80,14 @@ class ReportColumn:
 
 
 def one_line(label: str) -> str:
-    """A label without its line breaks, and without the hyphens at the end of its lines."""
+    """A label on one line, without line breaks and the hyphens before them."""
     return label.replace("-|", "").replace("|", " ")
 
 
 class Note(Table, frozen=True):
-    """What is said below a report, where some of its dumps may be of these CP levels.
+    """A note below a report, printed if a dump may be of one of these CP levels.
 
-    `since` and `before` (itself outside) bound them; empty is any.
+    `since` (inclusive) and `before` (exclusive) limit the levels; empty means no limit.
     """
 
     text: Text
@@ -97,13 +101,13 @@ class Report:
 
     Attributes:
         name, title: of the report. `reduction`: the view that it shows. `columns`: as shown.
-        lines: what its lines are.
-        keys: columns that tell the objects apart: ("device",).
-        follows: the option that picks one object, and its column: {"device": "device"}.
-        sort: column by which objects are ordered, the greatest first.
-        total: columns that a line of all objects together has.
+        lines: kind of its lines.
+        keys: columns that identify an object: ("device",).
+        follows: option that selects an object -> its column: {"device": "device"}.
+        sort: column that orders objects, the greatest first.
+        total: columns that have a total over all objects.
         notes: printed below it.
-        group: what it is about: the part of a page that it stands in.
+        group: subject: the section of a page that it appears in.
     """
 
     name: str

@@ -1,9 +1,9 @@
-"""Roll-ups: what 15 minutes or an hour of a reduction come to, so that trends outlive it.
+"""Roll-ups: a reduction aggregated to 15 minutes or an hour, kept longer than its intervals.
 
-A roll-up has a row for each object and span, over all of its time and over the hours of each
-shift. It holds the sums that a report needs, so that a line of it is a sum over sums as ever, and
-of each metric that a report shows the mean (by sums), and the greatest value and the 95th
-percentile of the intervals.
+A roll-up has a row for each object and span, over the whole span and over the hours of each shift.
+It holds the sums that a report needs, so that a line is computed from sums as for intervals. For
+each metric that a report shows it also has the mean (by sums), the maximum and the 95th percentile
+of the intervals.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ from .report_shape import TIME, Kind, Lines, ReportColumn
 
 HOUR = timedelta(hours=1)
 LEVELS = {"15m": timedelta(minutes=15), "hour": HOUR}
-"""The levels of roll-ups and what a row of each covers, from the finest."""
+"""Level of roll-ups -> length of the span of a row, the finest first."""
 FINEST = "15m"
 
 EVER = ""
-"""The shift of rows that cover all of their time."""
+"""Name of the shift for rows that cover the whole span."""
 ROWS, SHIFTS, SUMS = "_rows", "_shifts", "_sums"
-"""The relations that a roll-up is made of: the rows of a day, the shifts, and the finest sums."""
+"""Input relations of a roll-up: the rows of a day, the shifts, and the sums of the finest level."""
 SHIFT_ENDS = "_shift_ends"
-"""Which intervals belong to which shift."""
+"""Relation of interval ends and the shifts that they belong to."""
 _SPAN = {
     "intervals": ("count(*)", "CAST(sum(intervals) AS BIGINT)"),
     "begins": (f"min({TIME} - to_microseconds(CAST(seconds * 1e6 AS BIGINT)))", "min(begins)"),
     "ends": (f"max({TIME})", "max(ends)"),
     "seconds": (f"sum({exact('seconds')})", "sum(seconds)"),
 }
-"""Columns about the span: over its rows, and over finer sums."""
+"""Columns about the span: aggregates over rows, and over finer sums."""
 _DOUBTS = {"doubted": "count(doubts)", "doubts": "all_doubts(doubts)"}
-"""Columns about what is not known of the span, over all of its rows."""
+"""Columns about unknown values in the span, aggregated over all of its rows."""
 NEARLY_ALL = 20
-"""Of this many values the 95th percentile by nearest rank leaves one above it, of fewer none."""
+"""Fewest values of which the 95th percentile by nearest rank is below the maximum."""
 _ROWS_OF_SHIFTS = f"{ROWS} JOIN {SHIFT_ENDS} USING ({TIME})"
 _MEASURED = f"{_ROWS_OF_SHIFTS}\n  WHERE seconds IS NOT NULL"
 
@@ -52,8 +52,8 @@ class Rollup:
     """How the rows of a reduction are rolled up.
 
     Attributes:
-        keys: tell the objects apart.
-        shown: the columns of reports that come to something over several intervals.
+        keys: columns that identify an object.
+        shown: columns of reports that can be aggregated over intervals.
     """
 
     reduction: str
@@ -62,12 +62,12 @@ class Rollup:
 
     @functools.cached_property
     def definition(self) -> str:
-        """Changes with the SQL of any of its levels."""
+        """The SQL of all levels, from which the version of roll-ups is computed."""
         levels = [self.select(level, "system", depth) for level in LEVELS for depth in (1, 2)]
         return ";\n".join([self.sums(), *levels])
 
     def sums(self) -> str:
-        """The query of the finest sums, which those of every level are made of, as SQL."""
+        """The query of the sums of the finest level, the input of all levels, as SQL."""
         columns = {name: over_rows for name, (over_rows, _) in self._summed().items()}
         return self._grouped(LEVELS[FINEST], columns, _MEASURED)
 
@@ -75,8 +75,8 @@ class Rollup:
         """The query of one level, as SQL, ordered by shift, span and object.
 
         Args:
-            system: that the rows are of, as SQL.
-            depth: where the percentile stands among the greatest values, at most (`depth_of`).
+            system: the system of the rows, as SQL.
+            depth: how many of the greatest values the percentile needs at most (`depth_of`).
         """
         length = LEVELS[level]
         columns = {name: over_sums for name, (_, over_sums) in self._summed().items()}
@@ -87,7 +87,7 @@ class Rollup:
             if value := _value(column):
                 high = f"{column.name}_p95"
                 shown[high] = f"{column.name}_max" if depth == 1 else ""
-                # Greatest first, counted from 1: of 20 values the second.
+                # Rank in descending order from 1: of 20 values the second.
                 place = f"1 + count({value}) // {NEARLY_ALL}"
                 highs[high] = f"CAST(list_extract(max({value}, {depth}), {place}) AS DOUBLE)"
         tables = [f"summed AS (\n{self._grouped(length, columns, SUMS)})"]
@@ -107,17 +107,17 @@ class Rollup:
         )
 
     def depth_of(self, level: str) -> str:
-        """The query of `depth` of a level, over the finest sums, as SQL."""
+        """The query that computes `depth` of a level from the finest sums, as SQL."""
         counts = self._grouped(LEVELS[level], {"n": "sum(intervals)"}, SUMS)
         return f"SELECT CAST(1 + coalesce(max(n), 0) // {NEARLY_ALL} AS BIGINT) FROM ({counts})"
 
     @property
     def _doubts(self) -> Mapping[str, str]:
-        """Columns about what is not known, of reductions that have figures."""
+        """Columns about unknown values, for reductions that have metrics."""
         return _DOUBTS if any(_value(column) for column in self.shown) else {}
 
     def _same(self, other: str) -> str:
-        """That a row of another query is of the same shift, span and object, as SQL."""
+        """SQL condition: a row of another query has the same shift, span and object."""
         return " AND ".join(f"{other}.{key} IS NOT DISTINCT FROM s.{key}" for key in self._ids)
 
     @property
@@ -125,7 +125,7 @@ class Rollup:
         return ["shift_id", TIME, *self.keys]
 
     def _summed(self) -> dict[str, tuple[str, str]]:
-        """Columns that are summed up: over rows, and over finer sums."""
+        """Summed columns: aggregates over rows, and over finer sums."""
         columns = dict(_SPAN)
         for column in self.shown:
             columns |= _summed(column)
@@ -144,7 +144,7 @@ class Rollup:
         """The documentation of each column.
 
         Args:
-            docs: that of the reduction's columns.
+            docs: documentation of the reduction's columns.
         """
         meanings = {
             "shift": "Shift of the settings that it covers; empty: all of its time.",
@@ -167,7 +167,7 @@ class Rollup:
 
 @of_definitions
 def rollup_of(reduction: str) -> Rollup | None:
-    """How a reduction is rolled up; None if no report says what its rows come to."""
+    """How a reduction is rolled up; None if no report defines how its rows aggregate."""
     of_it = [
         report
         for report in reports().values()
@@ -185,18 +185,18 @@ def rollup_of(reduction: str) -> Rollup | None:
 
 
 def hours(shift: Shift) -> str:
-    """Days and hours of a shift: two that differ in them are not the same."""
+    """Days and hours of a shift as text; shifts with different hours are different shifts."""
     days = " ".join(map(str, shift.days))
     return f"days {days} from {shift.begins:%H:%M} to {shift.ends:%H:%M} {shift.zone}"
 
 
 def hours_of(shifts: Iterable[Shift]) -> str:
-    """The same of several, by name."""
+    """The hours of several shifts as text, by name."""
     return "; ".join(sorted(f"{shift.name}: {hours(shift)}" for shift in shifts))
 
 
 def _summed(column: ReportColumn) -> Iterator[tuple[str, tuple[str, str]]]:
-    """What stands for a column of a report in sums, as SQL: over rows, and over finer sums."""
+    """The sums of a report column, as SQL: aggregates over rows, and over finer sums."""
     name, over, under = column.name, column.over, column.under
     match column.kind:
         case Kind.RATIO:
@@ -220,7 +220,7 @@ def _summed(column: ReportColumn) -> Iterator[tuple[str, tuple[str, str]]]:
 
 
 def _shown(column: ReportColumn) -> Iterator[tuple[str, str]]:
-    """The columns that stand for one of a report; with SQL where they follow from sums."""
+    """The roll-up columns for a report column; with SQL if they are computed from sums."""
     name, over = column.name, column.over
     match column.kind:
         case Kind.LEVEL:
@@ -234,7 +234,7 @@ def _shown(column: ReportColumn) -> Iterator[tuple[str, str]]:
 
 
 def _value(column: ReportColumn) -> str:
-    """The value of an interval, as SQL; empty where it is no number."""
+    """SQL of the value of an interval; empty if the column is not numeric."""
     match column.kind:
         case Kind.LEVEL:
             return column.name
@@ -244,7 +244,7 @@ def _value(column: ReportColumn) -> str:
 
 
 def _quotient(amount: str, column: ReportColumn, divisor: str) -> str:
-    """A ratio or a total of a column, as SQL."""
+    """SQL of a ratio or a total."""
     factor = "" if column.factor == 1 else f" * CAST({column.factor!r} AS DOUBLE)"
     scaled = f"{amount}{factor}"
     return f"{scaled} / nullif({divisor}, 0)" if column.kind is Kind.RATIO else scaled
@@ -255,7 +255,7 @@ def _double(sql: str) -> str:
 
 
 def _docs(column: ReportColumn, docs: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """The documentation of these columns."""
+    """The documentation of the roll-up columns for a report column."""
     name, over, under = column.name, column.over, column.under
     match column.kind:
         case Kind.RATIO:
@@ -277,29 +277,29 @@ def _docs(column: ReportColumn, docs: Mapping[str, str]) -> Iterator[tuple[str, 
 
 
 def sum_of(column: str) -> str:
-    """The column of a roll-up that has the sum of one."""
+    """Name of the roll-up column with the sum of a column."""
     return f"{column}_sum"
 
 
 def amount_of(over: str, under: str) -> str:
-    """The column of a roll-up that has the sum of one where what divides it is known."""
+    """Name of the roll-up column with the sum of `over` where `under` is not NULL."""
     return f"{over}_by_{under}"
 
 
 def count_of(column: str) -> str:
-    """The column of a roll-up that says of how many intervals one is known."""
+    """Name of the roll-up column with the number of intervals in which a column is not NULL."""
     return f"{column}_n"
 
 
 def time_of(over: str, under: str) -> str:
-    """The column of a roll-up that has the sum of one where another is known."""
+    """Name of the roll-up column with the sum of `under` where `over` is not NULL."""
     return f"{under}_of_{over}"
 
 
 def bucket(by: LineLength | None, zone: str = "UTC") -> str:
-    """The end of the line that an interval belongs to: on the hour, counted from midnight.
+    """SQL of the end of the line that an interval belongs to, counted from midnight.
 
-    Days, weeks from Monday and months are those of the zone, also where a clock is changed.
+    Days, weeks from Monday and months are aligned to the zone, also across clock changes.
     """
     if by is None:
         return TIME
@@ -309,6 +309,6 @@ def bucket(by: LineLength | None, zone: str = "UTC") -> str:
         return f"time_bucket({span}, {utc}) + {span}"
     local = f"timezone('{zone}', timezone('UTC', {utc}))"
     end = f"(time_bucket({span}, {local}) + {span})"
-    if not isinstance(by, str) and by <= HOUR:  # of an hour that the clocks show twice, two lines
+    if not isinstance(by, str) and by <= HOUR:  # an hour that occurs twice has two lines
         return f"{end} - ({local} - {utc})"
     return f"timezone('UTC', timezone('{zone}', {end}))"

@@ -1,11 +1,10 @@
-"""The views that metrics make: of each reduction with metrics the public view over its sums.
+"""Generates views from metrics: for each reduction with metrics the public view over its sums.
 
-A file of `sql/` selects keys, levels and sums. If the reduction has metrics that are computed, the
-file becomes a private view, and a public one over it has, in this order, the keys up to `seconds`,
-the metrics in the order of their rows, and the rest of the columns. What is behind a metric outside
-of its possible range is NULL in the private view, so that no mean, roll-up or rank takes it in. A
-summary has no sums that a reader could add up: its metrics are computed over the rows of another
-view.
+A file of `sql/` selects keys, levels and sums. If the reduction has computed metrics, the file
+becomes a private view. The public view over it has, in this order, the keys up to `seconds`, the
+metrics in the order of their rows, and the other columns. The terms of a metric outside its
+possible range are NULL in the private view, so that means, roll-ups and ranks skip them. A summary
+has no sums for a reader to add up: its metrics are computed over the rows of another view.
 """
 
 from __future__ import annotations
@@ -26,13 +25,13 @@ from .report_shape import Kind
 _MARK = re.compile(
     r"--[^\n]*|'(?:[^']|'')*'|\"[^\"]*\"|[(),]|\b(?:SELECT(?:\s+DISTINCT)?|FROM)\b", re.IGNORECASE
 )
-"""What the outline of a query follows from; comments and strings hide what they hold."""
+"""Tokens that determine the outline of a query, outside of comments and strings."""
 
 _COMMENTS = re.compile(r"\s*((?:--[^\n]*\n\s*)*)")
 _NAME = re.compile(r"(\w+)\"?\s*\Z")
 _PLAIN = re.compile(r"(?:(\w+)\.)?([^\W\d]\w*)(?:\s+AS\s+\w+)?\s*\Z", re.IGNORECASE)
 WIDTH = 80
-"""Columns of a line of SQL."""
+"""Line width of generated SQL."""
 
 _PIECE = re.compile(r"(?:'[^']*'|[^\s'])+")
 _QUALIFIED = re.compile(r"\b(?:FROM|JOIN)\s+([A-Za-z_]\w*(?:\.\w+)?)", re.IGNORECASE)
@@ -45,9 +44,9 @@ class SelectItem:
     """A column of a SELECT.
 
     Attributes:
-        name: of the column. `comment`: the comment lines above it, empty without any.
-        relation, column: where it comes from, if it is selected as it is; else empty. Without
-            a qualifier `relation` is empty too.
+        name: of the column. `comment`: the comment lines above it; may be empty.
+        relation, column: the source of a column that is selected unchanged, else empty;
+            `relation` is also empty without a qualifier.
     """
 
     name: str
@@ -58,9 +57,9 @@ class SelectItem:
 
 @dataclass(frozen=True, slots=True)
 class ParsedView:
-    """A view of which some columns may inherit their documentation.
+    """A parsed view; some columns may inherit their documentation.
 
-    `file`: where it, or the view that it is made of, is written.
+    `file`: the file of the view, or of the view that it is generated from.
     """
 
     name: str
@@ -72,7 +71,7 @@ class ParsedView:
 
     @classmethod
     def from_select(cls, name: str, doc: str, select: str, file: str = "") -> ParsedView:
-        """The view of a query."""
+        """Parse the query of a view."""
         return cls(name, doc, select, tuple(select_items(select)), _reads(select), file)
 
     @property
@@ -86,7 +85,7 @@ class ParsedView:
 
 
 def select_items(select: str) -> list[SelectItem]:
-    """The columns of a query, in order; those of its first SELECT, where it is a UNION."""
+    """The columns of a query, in order; of a UNION those of its first SELECT."""
     begin, commas, end = _outline(select)
     starts = (begin, *(comma + 1 for comma in commas))
     return [_item(select[a:b]) for a, b in zip(starts, (*commas, end), strict=True)]
@@ -94,13 +93,13 @@ def select_items(select: str) -> list[SelectItem]:
 
 @functools.lru_cache(maxsize=256)
 def sources(select: str) -> dict[str, str]:
-    """Alias or name -> relation of all that the outermost SELECT reads, from its FROM on."""
+    """Alias or name -> relation, for all that the FROM of the outermost SELECT reads."""
     _, _, end = _outline(select)
     return {alias or relation: relation for relation, alias in _SOURCE.findall(select[end:])}
 
 
 def common_table(select: str, name: str) -> str:
-    """The query that a WITH clause calls by that name; empty if there is none."""
+    """The query of a common table expression; empty if there is none of that name."""
     begin = re.search(rf"\b{re.escape(name)} AS \(", select)
     if begin is None:
         return ""
@@ -113,7 +112,7 @@ def common_table(select: str, name: str) -> str:
 
 
 def folded(code: str, indent: int) -> str:
-    """An expression in lines of at most `WIDTH` columns, the first without its indent."""
+    """Wraps an expression to lines of at most `WIDTH` columns; the first line has no indent."""
     lines = [""]
     for piece in _PIECE.findall(code):
         if lines[-1] and indent + len(lines[-1]) + 1 + len(piece) > WIDTH:
@@ -128,7 +127,7 @@ def without_comments(sql: str) -> str:
 
 
 def _reads(select: str) -> tuple[str, ...]:
-    """The relations that a query names, without its own."""
+    """The relations that a query reads, without its common table expressions."""
     code = without_comments(select)
     own = {name.lower() for name in _WITH.findall(code)}
     relations = dict.fromkeys(name.lower() for name in _QUALIFIED.findall(code))
@@ -137,7 +136,7 @@ def _reads(select: str) -> tuple[str, ...]:
 
 @functools.lru_cache(maxsize=256)
 def _outline(select: str) -> tuple[int, tuple[int, ...], int]:
-    """Where the columns of the outermost SELECT begin, the commas between them, where they end."""
+    """Position of the first column of the outermost SELECT, of the commas, and of the end."""
     depth, begin, commas = 0, -1, []
     for mark in _MARK.finditer(select):
         text = mark.group().upper()
@@ -165,16 +164,16 @@ def _item(text: str) -> SelectItem:
 
 LAST_KEY = "seconds"
 DOUBTS = "doubts"
-"""The column that names what is not known of a row, and why."""
+"""The column that names unknown values of a row and the reasons."""
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A view whose metrics are computed over the rows of another: one line for each key.
+    """A view whose metrics are computed over the rows of another, one line for each key.
 
     Attributes:
-        rows: the view that is summed up. key: its column that tells the lines apart.
-        where: which of its rows count. name: of the private view with the metrics.
+        rows: the view that is aggregated. key: its column that identifies the lines.
+        where: filter of its rows. name: of the private view with the metrics.
     """
 
     rows: str
@@ -187,7 +186,7 @@ SUMMARIES = {"run_summary": Summary("_run_interval", "run_id", "is_steady", "_ru
 
 
 def with_metrics(files: Iterable[ParsedView]) -> list[ParsedView]:
-    """The views of some files, and the views that their metrics make.
+    """The views of some files, and the views generated from their metrics.
 
     Raises:
         CpmonError: a metric names a column that its view does not have.
@@ -207,7 +206,7 @@ def with_metrics(files: Iterable[ParsedView]) -> list[ParsedView]:
 
 
 def _by_row(view: ParsedView, metrics: Mapping[str, Metric]) -> Iterator[ParsedView]:
-    """The private views of the sums, and the public one, line by line over them."""
+    """The private views of the sums and the public view over them, row by row."""
     sums = replace(view, name=f"_{view.name}", items=_documented(view, metrics))
     columns = [item.name for item in view.items]
     keys = _keys(columns)
@@ -226,10 +225,10 @@ def _by_row(view: ParsedView, metrics: Mapping[str, Metric]) -> Iterator[ParsedV
 
 
 def _possible(sums: ParsedView, metrics: Mapping[str, Metric]) -> Iterator[ParsedView]:
-    """The view of sums, without what is behind metrics that are not possible.
+    """The view of sums, with the terms of impossible metrics set to NULL.
 
-    These are named in its column `doubts`, where it has one. Nor is a part known without its whole:
-    over several rows the two would be of different ones.
+    The column `doubts`, if there is one, names these metrics. A part is also NULL where its whole
+    is: otherwise the two sums would cover different rows.
     """
     columns = [item.name for item in sums.items]
     values = {m.name: m.expression or m.row_sql() for m in metrics.values() if m.is_computed}
@@ -274,7 +273,7 @@ def _possible(sums: ParsedView, metrics: Mapping[str, Metric]) -> Iterator[Parse
 def _summed(
     view: ParsedView, metrics: Mapping[str, Metric], views: Mapping[str, ParsedView]
 ) -> Iterator[ParsedView]:
-    """The private view of the file, that of the metrics, and the public one that joins them."""
+    """The private view of the file, that of its metrics, and the public view that joins them."""
     summary = SUMMARIES[view.name]
     own = replace(view, name=f"_{view.name}", items=_documented(view, metrics))
     columns = [item.name for item in view.items]
@@ -306,7 +305,7 @@ def _summed(
 
 
 def _documented(view: ParsedView, metrics: Mapping[str, Metric]) -> tuple[SelectItem, ...]:
-    """The columns; those that are metrics with the meaning of these."""
+    """The columns; metrics are documented by their meaning."""
     for item in view.items:
         if item.name in metrics and metrics[item.name].expression:
             raise CpmonError(
@@ -323,7 +322,7 @@ def _documented(view: ParsedView, metrics: Mapping[str, Metric]) -> tuple[Select
 
 
 def _keys(columns: list[str]) -> list[str]:
-    """The columns that lead a view: those up to the elapsed time."""
+    """The leading key columns of a view, up to the elapsed time."""
     return columns[: columns.index(LAST_KEY) + 1]
 
 
@@ -339,7 +338,7 @@ def _column(metric: Metric, expression: str) -> str:
 
 
 def _folded(expression: str) -> str:
-    """A column of a SELECT in lines that leave room for the comma behind it."""
+    """Wraps a column of a SELECT, leaving room for the comma."""
     return folded(f"{expression},", 9)[:-1]
 
 

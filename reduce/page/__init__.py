@@ -1,1 +1,1 @@
-"""Pages to look at."""
+"""HTML pages with charts, tiles and report tables."""

@@ -1,4 +1,4 @@
-"""What a page draws: charts and tiles of `page.toml`, in order, and the values that they show."""
+"""Charts and tiles of a page (`page.toml`), and the points that they show."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ from ..reports.report_sql import Asked, Span, lines_sql, source_of
 
 
 class Kind(StrEnum):
-    """How values are drawn."""
+    """Chart type."""
 
     LINES = "lines"
     STACK = "stack"
-    """Areas on top of each other: parts of a whole."""
+    """Stacked areas: parts of a whole."""
     BARS = "bars"
 
 
 class Series(Table, frozen=True):
-    """One series of a chart: a column of a report, called `label`.
+    """A series of a chart: a column of a report, with the legend text `label`.
 
-    `color` is a name of `html.COLORS`; empty takes the next of the palette.
+    `color` is a name of `html.COLORS`; by default the next color of the palette.
     """
 
     report: str
@@ -53,13 +53,13 @@ class Chart(Table, frozen=True):
     """A chart of a page.
 
     Attributes:
-        name: of its place on the page. title, about: what a reader sees, and is told.
-        series: what is drawn. Reports that have lines by object give one value for all of them.
-        top: draw so many objects of the first series instead, the greatest by the report's sort
-            column; a report by time goes by the column itself.
-        rule: of the exceptions, whose limit is drawn.
-        axis: what stands at the axis, if not the unit of the first series.
-        whole: where the axis ends, if not with the greatest value.
+        name: id of the chart. title, about: title and description for the reader.
+        series: the series. Reports with lines by object contribute one value over all objects.
+        top: draw this many objects of the first series instead, the greatest by the sort column of
+            the report, or by the column itself for a report by time.
+        rule: exception rule whose limit is drawn.
+        axis: title of the value axis; by default the unit of the first series.
+        whole: upper end of the value axis; by default the greatest value.
     """
 
     name: str
@@ -74,18 +74,18 @@ class Chart(Table, frozen=True):
 
     @property
     def unit(self) -> str:
-        """The unit of all values, after the scale of their columns."""
+        """The unit of all printed values."""
         if self.axis is not None:
             return self.axis
         return unit_of(self.series[0].report, self.series[0].column)
 
 
 class Tile(Table, frozen=True):
-    """A figure of a report at the head of a page.
+    """A key figure at the head of a page.
 
-    `rule` is one of the exceptions, whose limit it is held against. Of a report by time the mean
-    is shown and the intervals over the limit are counted, of one by object the greatest and the
-    objects over it. `noun` stands for the unit of the metric.
+    `rule` is the exception rule with its limit. For a report by time the tile shows the mean and
+    counts the intervals beyond the limit; for one by object it shows the greatest value and counts
+    the objects. `noun` replaces the unit of the metric.
     """
 
     label: str
@@ -96,12 +96,12 @@ class Tile(Table, frozen=True):
 
     @property
     def unit(self) -> str:
-        """The unit of the metric, if the tile does not say what is counted."""
+        """The unit of the metric, or the noun of the tile."""
         return unit_of(self.report, self.column) if self.noun is None else self.noun
 
 
 class Page(Table, frozen=True):
-    """What is on every page, and the chart that compares runs."""
+    """The charts and tiles of all pages, and the chart that compares runs."""
 
     charts: list[Chart]
     tiles: list[Tile]
@@ -109,12 +109,12 @@ class Page(Table, frozen=True):
 
 
 def unit_of(report: str, column: str) -> str:
-    """The unit in which a column of a report is printed."""
+    """The printed unit of a report column."""
     return metric_of(reports()[report].reduction, column).unit
 
 
 def column_of(report: Report, name: str) -> ReportColumn:
-    """The column of a report by the name of its reduction's column."""
+    """Finds a report column by its name in the reduction."""
     return next(column for column in report.columns if column.name == name)
 
 
@@ -128,7 +128,8 @@ def charts() -> Sequence[Chart]:
     """The charts of a page: the shipped ones, then those of the site.
 
     Raises:
-        CpmonError: one of the site has an unknown key, a wrong value, or draws no report's column.
+        CpmonError: a chart of the site has an unknown key or an invalid value, or refers to a
+            column that the report lacks.
     """
     return [*CHARTS, *(chart for document in own_documents() for chart in _own(document))]
 
@@ -149,19 +150,19 @@ def _own(document: Document) -> Iterator[Chart]:
 
 
 POINTS = pa.schema([(TIME, pa.timestamp("us")), ("series", pa.string()), ("value", pa.float64())])
-"""One row a point; a time without value is NULL and breaks the line."""
+"""One row for each point; a NULL value breaks the line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Points:
-    """What a chart draws: `table` has the columns of POINTS, `order` the names of its series."""
+    """The data of a chart: `table` has the columns of POINTS, `order` the names of its series."""
 
     table: pa.Table
     order: tuple[str, ...]
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is no value to draw."""
+        """Whether all values are NULL."""
         values = self.table.column("value")
         return bool(values.null_count == len(values))
 
@@ -169,12 +170,12 @@ class Points:
 def read_points(
     con: duckdb.DuckDBPyConnection, chart: Chart, span: Span, by: timedelta | None, zone: ZoneInfo
 ) -> Points:
-    """The points of a chart over a span.
+    """Read the points of a chart over a span.
 
     Args:
         con: a connection on which the reductions are views.
-        by: a point covers the intervals of such a length; None: each interval is one.
-        zone: whose hours and days are points.
+        by: length of time that a point covers; None: one interval.
+        zone: time zone that points are aligned to.
     """
     reader = _Reader(con, span, by, zone)
     if chart.top:
@@ -188,7 +189,7 @@ def read_points(
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """Reads series over a span, a table for each; the fields are those of `read_points`."""
+    """Reads series over a span, one table each; the fields are the arguments of `read_points`."""
 
     con: duckdb.DuckDBPyConnection
     span: Span
@@ -196,7 +197,7 @@ class _Reader:
     zone: ZoneInfo
 
     def together(self, name: str, drawn: Sequence[Series]) -> list[pa.Table]:
-        """Columns of a report over time, all of its objects together."""
+        """Columns of a report over time, aggregated over all objects."""
         report = reports()[name]
         columns = {d.label: column_of(report, d.column) for d in drawn}
         sql, values = self._over_time(report, tuple(columns.values()), ())
@@ -204,7 +205,7 @@ class _Reader:
         return [series_of(lines, column, label) for label, column in columns.items() if len(lines)]
 
     def top(self, drawn: Series, top: int) -> list[pa.Table]:
-        """A column of the greatest objects over time, the greatest first."""
+        """A column of the top objects over time, the greatest first."""
         report = reports()[drawn.report]
         column, keys = column_of(report, drawn.column), [column_of(report, k) for k in report.keys]
         sort = column_of(report, report.sort or column.name)
@@ -230,14 +231,14 @@ class _Reader:
     def _over_time(
         self, report: Report, columns: tuple[ReportColumn, ...], keys: tuple[str, ...]
     ) -> tuple[str, list[Any]]:
-        """SELECT of columns by time and by keys, and the values of its marks."""
+        """SELECT of columns by time and by keys, and the values of its parameters."""
         shown = replace(report, columns=(END, *columns), lines=Lines.TIME, keys=keys)
         source, _ = source_of(self.con, report, self.span, self.by, self.zone)
         return lines_sql(shown, self.span, source, Asked(True, self.by, self.zone.key))
 
 
 def runs_points(con: duckdb.DuckDBPyConnection, runs: Sequence[str]) -> Points:
-    """The values of the figure: rows with `object` (the run), `series` and `value` in percent."""
+    """The points of the run figure: `object` (the run), `series` and `value` in percent."""
     series = [f"({n}, '{d.label}', s.{d.column})" for n, d in enumerate(RUNS.series)]
     table = con.sql(
         "SELECT s.run_id AS object, v.series, 100 * v.value AS value FROM run_summary AS s,"
@@ -249,12 +250,12 @@ def runs_points(con: duckdb.DuckDBPyConnection, runs: Sequence[str]) -> Points:
 
 
 def object_name(keys: Sequence[ReportColumn], row: dict[str, Any]) -> str:
-    """The keys of an object as they are printed."""
+    """The printed keys of an object."""
     return " ".join(cell_text(key, row[key.name]) for key in keys if row[key.name] is not None)
 
 
 def series_of(lines: pa.Table, column: ReportColumn, label: str) -> pa.Table:
-    """One column of lines as points, in the unit that is printed, with its gaps."""
+    """A column of report lines as points, in the printed unit, with gaps."""
     values = pc.multiply(lines.column(column.name).cast(pa.float64()), float(column.scale))
     labels = pa.repeat(pa.scalar(label, pa.string()), len(lines))
     times = lines.column(TIME).cast(pa.timestamp("us"))
@@ -262,9 +263,9 @@ def series_of(lines: pa.Table, column: ReportColumn, label: str) -> pa.Table:
 
 
 def with_gaps(points: pa.Table) -> pa.Table:
-    """The points of one series with an empty one inside every gap, so that no line crosses it.
+    """Insert a NULL point into every gap of a series, so that no line crosses it.
 
-    A gap is more than 1.9 times the usual distance of two points.
+    A gap is longer than 1.9 times the usual distance of two points.
     """
     if len(points) < 3:
         return points
@@ -284,8 +285,9 @@ def hover_values(points: Points, zone: ZoneInfo) -> dict[str, Any]:
     """Times and values of a chart over time, for the script of the page.
 
     Returns:
-        times: milliseconds since 1970 as the clocks of the zone show them, ascending.
-        names: of the series. values: for each series one for each time, four digits or null.
+        times: milliseconds since 1970 in local time of the zone, ascending.
+        names: of the series. values: one list for each series, with a value for each time: four
+            significant digits or null.
     """
     times = pc.unique(points.table[TIME]).sort()
     micros = local_times(times, zone).cast(pa.int64())
@@ -297,10 +299,10 @@ def hover_values(points: Points, zone: ZoneInfo) -> dict[str, Any]:
 
 
 def local_times(times: pa.Array | pa.ChunkedArray, zone: ZoneInfo) -> pa.Array | pa.ChunkedArray:
-    """UTC times as the clocks of a zone show them, without zone, in microseconds.
+    """Convert UTC times to local times of a zone, without zone, in microseconds.
 
-    Where the clocks are put back in between, all have the offset of the first: else an hour would
-    be drawn over another one.
+    If clocks are set back in between, all times get the offset of the first, so that no hour is
+    drawn over another one.
     """
     if offset := fixed_offset(times, zone):
         return pc.add(times.cast(pa.timestamp("us")), pa.scalar(offset, pa.duration("us")))
@@ -308,7 +310,7 @@ def local_times(times: pa.Array | pa.ChunkedArray, zone: ZoneInfo) -> pa.Array |
 
 
 def fixed_offset(times: pa.Array | pa.ChunkedArray, zone: ZoneInfo) -> timedelta | None:
-    """The offset from UTC that all times are drawn in; None where each has that of the zone."""
+    """The common UTC offset for all times; None if each has the offset of the zone."""
     in_order = pc.unique(times).sort()
     local = _local(in_order, zone).cast(pa.int64()).to_numpy()
     if not (np.diff(local) <= 0).any():
@@ -323,7 +325,7 @@ def _local(times: pa.Array | pa.ChunkedArray, zone: ZoneInfo) -> pa.Array | pa.C
 
 
 def _hover_series(table: pa.Table, name: str, times: pa.Array) -> list[float | None]:
-    """The values of one series at all times."""
+    """The values of one series, aligned to `times`."""
     mine = table.filter(pc.equal(table["series"], name))
     at = pc.index_in(times, mine[TIME].combine_chunks())
     aligned = pc.take(mine["value"], at).to_numpy()

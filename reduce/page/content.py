@@ -1,4 +1,4 @@
-"""What stands on the page of a window, before it is laid out: tiles, charts, listings, notes."""
+"""Reads the content of a page: tiles, charts, report tables and notes of a window."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ DAY = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A tile as it stands on a page. `state` is good, bad or empty without a limit."""
+    """The text of a tile. `state` is good or bad; empty without a limit."""
 
     label: str
     value: str
@@ -49,11 +49,11 @@ def shown_tiles(
     limits: Mapping[str, float],
     zone: ZoneInfo = UTC_ZONE,
 ) -> list[Shown]:
-    """The tiles whose reports have the figure, in order.
+    """The tiles whose reports are available, in order.
 
     Args:
-        results: report name -> its lines, not thinned; a maximum is one of intervals.
-        limits: of the rules of exceptions that are switched on, by id, in the printed unit.
+        results: report name -> its result with a line for each interval, needed for maxima.
+        limits: rule id -> limit in the printed unit, for the enabled exception rules.
     """
     shown = [
         _shown(tile, results[tile.report], limits.get(tile.rule), zone)
@@ -84,7 +84,7 @@ def _shown(tile: Tile, result: ReportResult, limit: float | None, zone: ZoneInfo
 def _highest(
     result: ReportResult, column: ReportColumn, line: dict[str, Any], zone: ZoneInfo
 ) -> str:
-    """The greatest value and when it was; the day only where there are several."""
+    """The greatest value and its time; with the date if the report spans several days."""
     text, when = cell_text(column, line[column.name]), clock(line[TIME], zone)
     if pc.min(result.table.column(column.name)).as_py() == line[column.name]:
         return "all the time"
@@ -102,7 +102,7 @@ def _verdict(limit: float | None, unit: str, scale: int, values: Any, noun: str)
 
 
 MOST_EPISODES = 500
-"""Lines of the exceptions."""
+"""Maximum number of exceptions on a page."""
 TITLES = {
     "system": "System",
     "processors": "Processors",
@@ -111,15 +111,15 @@ TITLES = {
     "events": "Events",
     "configuration": "Configuration",
 }
-"""What the modules of reports are called, in the order in which they are shown."""
+"""Titles of the report groups, in order of display."""
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A chart as it stands on a page; without `svg` there was nothing to draw.
+    """A rendered chart; `svg` is empty if there is no data.
 
     Attributes:
-        missing: why it cannot be drawn, if so.
+        missing: why it could not be drawn; may be empty.
     """
 
     chart: Chart
@@ -130,7 +130,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The reports of one module."""
+    """The report tables of one group."""
 
     name: str
     title: str
@@ -139,13 +139,12 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """Everything on a page.
+    """The content of a page.
 
     Attributes:
-        episodes: of exceptions, rows of `exceptions.SCHEMA`. unknowns: what could not be
-            judged.
+        episodes: exceptions, rows of `exceptions.SCHEMA`. unknowns: what could not be evaluated.
         facts: settings and their values. dumps, findings: rows of the store's tables.
-        thinned: length of the points of the charts; None: each interval is one.
+        thinned: length of time that a point of the charts covers; None: one interval.
     """
 
     window: Window
@@ -163,11 +162,11 @@ class Content:
 def read_content(
     con: duckdb.DuckDBPyConnection, window: Window, zone: ZoneInfo, settings: Settings
 ) -> Content:
-    """Read what the page of a window shows.
+    """Read the content of the page of a window.
 
     Args:
         con: a connection on which the reductions are views.
-        zone: in which times are printed.
+        zone: time zone of the printed times.
     """
     by = window.step()
     read = partial(report, con, **window.selection, zone=zone.key, settings=settings)
@@ -190,10 +189,10 @@ def read_content(
 
 
 def _for_tiles(read: Read) -> dict[str, ReportResult]:
-    """The reports that tiles are taken from, interval by interval."""
+    """The reports that tiles need, with a line for each interval."""
     results = {}
     for name in dict.fromkeys(tile.report for tile in TILES):
-        with suppress(CpmonError):  # its table says that there is nothing
+        with suppress(CpmonError):  # the table of the report explains that there is no data
             results[name] = read(name)
     return results
 
@@ -240,7 +239,7 @@ def _listing(read: Read, window: Window, listed: Report) -> Listing:
 
 
 def _rows(con: duckdb.DuckDBPyConnection, file: str, window: Window) -> list[dict[str, Any]]:
-    """The answer of the query in a file about the dumps of a window."""
+    """Runs a SQL file about the dumps of a window."""
     sql = (files(__package__) / file).read_text(encoding="utf-8")
     parameters = [window.system, window.first, window.last]
     rows: list[dict[str, Any]] = con.sql(sql, params=parameters).to_arrow_table().to_pylist()

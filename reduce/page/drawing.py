@@ -1,7 +1,7 @@
-"""Points to SVG and PNG by Vega-Lite, at the time of writing: what is written needs no script.
+"""Draws points as SVG and PNG by Vega-Lite when a page is written, so that it needs no script.
 
-An SVG carries the colours of paper. A page repaints them by their values (`html.COLORS`), so that
-the same drawing reads on a dark screen.
+An SVG has the colours for paper. A page replaces them by their values (`html.COLORS`), so that the
+same drawing works in dark mode.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ from .chart import RUNS, Chart, Kind, Points, fixed_offset, local_times, runs_po
 
 PALETTE = ("c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8")
 WIDTH, HEIGHT = 640, 200
-"""The plot of a drawing that stands alone."""
+"""Plot size of a stand-alone drawing."""
 CARD = 360
-"""Width of a drawing on a page, all included: a phone shows it as large, and its texts as well."""
+"""Total width of a drawing on a page; phones show it and its texts at full size."""
 LETTER, SYMBOL = 7, 36
-"""Width of a letter of a legend, at most, and of what stands between two texts."""
+"""Maximum width of a letter of a legend, and width of the symbol between two texts."""
 BAR = 14
 """Height of a bar."""
 TICK = 80
-"""So far apart are ticks of an axis across, at least."""
+"""Minimum distance of the ticks of a horizontal axis."""
 COLUMNS = WIDTH // 2
-"""Of two pixels each: a line through more points than two a column is a blot."""
+"""Columns of two pixels; more than two points in each would make a line a solid area."""
 DASH = [5, 4]
 LARGE = 10_000
-"""From here on an axis says 10k."""
+"""From this value on an axis prints 10k."""
 
 
 def _colored(style: Any) -> Any:
-    """A style with the values of the colours that it names."""
+    """Replaces names of colours in a style by their values."""
     if isinstance(style, dict):
         return {key: _colored(value) for key, value in style.items()}
     return COLORS.get(style, style) if isinstance(style, str) else style
@@ -52,19 +52,19 @@ def _colored(style: Any) -> Any:
 
 _STYLE = (files(__package__) / "drawing.toml").read_text(encoding="utf-8")
 CONFIG = {"view": {"stroke": None}, **_colored(tomllib.loads(_STYLE))}
-"""The look of every drawing."""
+"""The Vega-Lite configuration of every drawing."""
 TICKS = CONFIG.pop("ticks")
-"""How an axis of times writes its ticks, by what begins with them."""
+"""Tick label formats of a time axis, by the unit that begins at the tick."""
 
 _SIZE = re.compile(r'^<svg\b[^>]*?\bwidth="(?P<width>[\d.]+)" height="(?P<height>[\d.]+)"[^>]*>')
 _NAMESPACES = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
 
 
 def svg(spec: dict[str, Any], title: str, about: str, name: str) -> str:
-    """A drawing that scales, with its title and description for readers who do not see it.
+    """Render a scalable SVG, with a title and a description for screen readers.
 
     Args:
-        name: begins the ids inside, which must differ between drawings of one page.
+        name: prefix of the ids inside, unique among the drawings of a page.
     """
     import vl_convert
 
@@ -83,7 +83,7 @@ def svg(spec: dict[str, Any], title: str, about: str, name: str) -> str:
 
 
 def _shown(part: Any) -> Any:
-    """A specification without control characters of names: the renderer dies of them."""
+    """Removes control characters in names from a specification: they crash the renderer."""
     if isinstance(part, str):
         return printable(part)
     if isinstance(part, dict):
@@ -92,7 +92,7 @@ def _shown(part: Any) -> Any:
 
 
 def png(spec: dict[str, Any], scale: float = 2) -> bytes:
-    """A drawing as pixels, `scale` to the unit of the SVG."""
+    """Render a PNG with `scale` pixels for each unit of the SVG."""
     import vl_convert
 
     drawn: bytes = vl_convert.vegalite_to_png(_shown(spec), scale=scale)
@@ -110,8 +110,8 @@ def over_time(
     """The Vega-Lite specification of a chart over time.
 
     Args:
-        limit: a line that values should stay below, if they come near it.
-        alone: the drawing is a file: wide, with a background. Else it fits a card of a page.
+        limit: upper limit of the values, drawn if they come near it.
+        alone: a stand-alone file: wide, with a background. Otherwise it fits a card of a page.
     """
     import altair as alt
 
@@ -124,7 +124,7 @@ def over_time(
         x=alt.X(
             "time:T",
             title=_axis_title(points.table[TIME], zone),
-            # Times are local already: the drawing must not move them again.
+            # Times are local already: Vega must not convert them.
             scale=alt.Scale(type="utc", nice=False),
             axis=alt.Axis(tickCount=width // TICK, labelOverlap=True, grid=False, format=TICKS),
         ),
@@ -138,7 +138,7 @@ def over_time(
         order=alt.Order("place:Q"),
     )
     layers = [base.mark_area() if chart.kind is Kind.STACK else _lines(base, points)]
-    if limit and _greatest(points) >= limit / 2:  # a greater one would press the values down
+    if limit and _greatest(points) >= limit / 2:  # a greater limit would flatten the values
         rule = alt.Chart(alt.InlineData(values=[{"limit": limit}]))
         layers.append(rule.mark_rule(color=COLORS["bad"], strokeDash=DASH).encode(y="limit:Q"))
     rows = _rows(points.table, zone)
@@ -146,7 +146,7 @@ def over_time(
 
 
 def _legend(series: tuple[str, ...], symbol: Any, width: int) -> Any:
-    """The legend of several series, with such symbols, in as many columns as have room."""
+    """The legend of several series with a symbol, in as many columns as fit."""
     import altair as alt
 
     if len(series) < 2:
@@ -156,7 +156,7 @@ def _legend(series: tuple[str, ...], symbol: Any, width: int) -> Any:
 
 
 def _colored_chart(chart: Chart, series: tuple[str, ...], symbol: Any, width: int) -> Any:
-    """An empty drawing with the colours of its series, and with their legend."""
+    """An empty chart with the colours and the legend of its series."""
     import altair as alt
 
     order, legend = list(series), _legend(series, symbol, width)
@@ -166,10 +166,10 @@ def _colored_chart(chart: Chart, series: tuple[str, ...], symbol: Any, width: in
 
 
 def _lines(base: Any, points: Points) -> Any:
-    """Lines of the series, some of them dashed."""
+    """Lines of the series; some may be dashed."""
     import altair as alt
 
-    # A pointed join of a spike reaches far beyond its value, below 0 too.
+    # A mitred join of a spike reaches far beyond its value, also below 0.
     lines = base.mark_line(strokeWidth=1.8, strokeJoin="round").encode(order=alt.Order("time:T"))
     dashes = _dashes(points)
     if not any(dashes):
@@ -182,9 +182,9 @@ def _lines(base: Any, points: Points) -> Any:
 
 
 def bars(chart: Chart, points: Points, *, alone: bool = False) -> dict[str, Any]:
-    """The specification of a chart with a group of bars for each object, below each other.
+    """The specification of a chart with a group of bars for each object, one below the other.
 
-    `points.table` has the objects in place of times, in the order of their bars.
+    `points.table` has objects in place of times, in the order of their bars.
     """
     import altair as alt
 
@@ -205,11 +205,11 @@ def bars(chart: Chart, points: Points, *, alone: bool = False) -> dict[str, Any]
 
 
 def runs_figure(con: duckdb.DuckDBPyConnection, runs: Sequence[str], name: str = "") -> str:
-    """The figure of some runs as SVG, in their order; empty if none knows its processors.
+    """The figure of some runs as SVG, in their order; empty if no run has processor data.
 
     Args:
         con: a connection on which the reductions are views.
-        name: begins the ids inside, where a page has several.
+        name: prefix of the ids inside, if a page has several figures.
     """
     points = runs_points(con, runs)
     if points.is_empty:
@@ -218,7 +218,7 @@ def runs_figure(con: duckdb.DuckDBPyConnection, runs: Sequence[str], name: str =
 
 
 def stacked(specs: list[dict[str, Any]]) -> dict[str, Any]:
-    """Several specifications below each other, each with its own axes and colours."""
+    """Several specifications one below the other, each with its own axes and colours."""
     first = specs[0]
     if len(specs) == 1:
         return first
@@ -233,7 +233,7 @@ def stacked(specs: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _rows(table: pa.Table, zone: ZoneInfo) -> list[dict[str, Any]]:
-    """The data of a drawing; local times are marked as UTC so that they are taken as they are."""
+    """The data of a drawing; local times are declared as UTC so that Vega does not convert them."""
     seconds = local_times(table[TIME], zone).cast(pa.timestamp("s"), safe=False)
     series = table["series"].combine_chunks().dictionary_encode()
     columns = {"time": pc.strftime(seconds, "%Y-%m-%dT%H:%M:%SZ"), "series": table["series"]}
@@ -243,7 +243,7 @@ def _rows(table: pa.Table, zone: ZoneInfo) -> list[dict[str, Any]]:
 
 
 def _axis_title(times: pa.ChunkedArray, zone: ZoneInfo) -> str | None:
-    """Names the offset from UTC of an axis over a night in which clocks are put back."""
+    """The UTC offset as axis title, if clocks are set back within the times."""
     offset = fixed_offset(times, zone)
     return None if offset is None else str(timezone(offset))
 
@@ -256,9 +256,9 @@ def _colors(chart: Chart, order: tuple[str, ...]) -> list[str]:
 
 
 def thinned(points: Points) -> Points:
-    """The points that a drawing can show: of each series the least and greatest of COLUMNS.
+    """Reduce the points to those that a drawing can show: minimum and maximum in each of COLUMNS.
 
-    A series of no more points stays as it is; so do its gaps.
+    Shorter series are unchanged, and gaps are kept.
     """
     table = points.table
     if len(table) <= 2 * COLUMNS:
@@ -284,9 +284,9 @@ def thinned(points: Points) -> Points:
 
 
 def _dashes(points: Points) -> list[bool]:
-    """Whether each series is drawn in dashes, since it hides one that is drawn before it.
+    """Whether each series is dashed, because it would hide a series drawn before it.
 
-    It does where half of their common points are nearer to each other than the eye can tell.
+    It does if half of their common points are too close to be distinguished.
     """
     table, near = points.table, _greatest(points) / HEIGHT
     names = table.column("series").to_pylist()
@@ -310,13 +310,13 @@ def _greatest(points: Points) -> float:
 
 
 def _end(chart: Chart, points: Points) -> Any:
-    """Where the axis of values ends, if that is not left to the values."""
+    """The upper end of the value axis; undefined to let the values decide."""
     import altair as alt
 
     greatest = _greatest(points)
     if greatest <= 0:
         return 1
-    # A sum of shares may be over the whole by a rounding.
+    # A sum of shares may exceed the whole by rounding.
     return chart.whole if chart.whole and greatest <= chart.whole * 1.005 else alt.Undefined
 
 

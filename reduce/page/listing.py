@@ -1,4 +1,4 @@
-"""A report as a table of a page: texts, and what they are sorted by where the text will not do."""
+"""A report as an HTML table: cell texts, and sort keys where the text cannot serve as one."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from .window import STEPS, Window
 DECIMAL = 10
 _NUMBER = re.compile(r"-?\d+(\.\d+)?\Z")
 _PLAIN = r"^(-?\d+(\.\d+)?)?$"
-"""Texts that can be sorted by as they are."""
+"""Texts that can serve as sort key."""
 MOST_LINES = 500
-"""Lines of a table of times or objects: more are the business of `cpmon report`."""
+"""Maximum lines of a table by time or object; `cpmon report` prints all."""
 MOST_ROWS = 1000
-"""Lines of a log."""
+"""Maximum lines of a log."""
 
 Read = Callable[..., ReportResult]
-"""Reads a report by name, with lines of a length (`by`) or so many objects (`top`)."""
+"""Reads a report by name, with lines of a length (`by`) or a number of objects (`top`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The heading of a column. `parts` are the words of its label, `is_text` aligns it left."""
+    """A column heading. `parts` are the words of its label, `is_text` aligns it left."""
 
     parts: tuple[str, ...]
     unit: str
@@ -40,7 +40,7 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A text, and the number it stands for where that cannot be read from it ("101k")."""
+    """A cell text, and its number where that cannot be parsed from the text ("101k")."""
 
     text: str
     number: str = ""
@@ -48,12 +48,12 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A report ready for the page.
+    """A report table of a page.
 
     Attributes:
-        covers: the span and how it was narrowed, in words.
-        rows: cells of each line. below: those of the lines of means and totals.
-        missing: why there is nothing to show, if so.
+        covers: the span and the filters, as text.
+        rows: cells of each line. below: cells of the mean and total lines.
+        missing: why the table is empty; may be empty.
     """
 
     name: str
@@ -69,10 +69,10 @@ class Listing:
 def short_report(
     read: Read, window: Window, report: Report, most: int = MOST_LINES
 ) -> ReportResult:
-    """A report as a page shows it: by longer and longer times until it is short enough.
+    """Read a report with longer and longer lines until it is short enough for a page.
 
     Args:
-        most: lines by time or object; what is left over at the longest time is cut, with a note.
+        most: maximum number of lines by time or object; lines beyond it are cut, with a note.
 
     Raises:
         CpmonError: there is nothing to report.
@@ -95,10 +95,10 @@ def short_report(
 
 
 def listing(result: ReportResult, docs: dict[str, str]) -> Listing:
-    """The table of a report.
+    """Convert a report to a table.
 
     Args:
-        docs: column of the reduction -> what it means.
+        docs: column of the reduction -> documentation.
     """
     report = result.report
     columns = [_cells(result, column) for column in report.columns]

@@ -1,7 +1,7 @@
-"""Pages as files: one for each run or system, and `index.html`, which lists them.
+"""Writes pages: a file for each run or system, and `index.html`, which lists them.
 
-A page is one file without references to others but the links between pages: style, script and
-drawings are inside, and its policy forbids the browser to fetch anything.
+A page is self-contained except for links to other pages: style, script and drawings are inline,
+and its content security policy forbids the browser to fetch anything.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ MEASURES = (
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A page: its window, its file, and the texts of MEASURES (empty where not known)."""
+    """A page in the index: its window, its file, and the texts of MEASURES (empty if unknown)."""
 
     window: Window
     file: str
@@ -64,18 +64,18 @@ def write_pages(  # noqa: PLR0913 - each is an option of the command
 
     Args:
         con: a connection on which the reductions are views.
-        folder: where the pages go.
-        write: writes a file as a whole.
-        run, system: limit to that one.
-        since, until: narrow every window, UTC without zone.
-        zone: time zone of the printed times; by default those of the settings, which may be another
-            one for each system.
+        folder: output folder of the pages.
+        write: writes a file atomically.
+        run, system: limit to one run or system.
+        since, until: limit every window, UTC without zone.
+        zone: time zone of the printed times; by default from the settings, which may have one for
+            each system.
 
     Returns:
         The files, the index last.
 
     Raises:
-        CpmonError: there is no such run or system, nothing to show, or a file cannot be written.
+        CpmonError: no such run or system, nothing to show, or a file cannot be written.
     """
     settings = settings or Settings()
     page_windows = windows(con, run, system, since, until)
@@ -98,7 +98,7 @@ def write_pages(  # noqa: PLR0913 - each is an option of the command
 
 @dataclass(frozen=True, slots=True)
 class _System:
-    """The pages of a system, and the figure that compares its runs; empty with a single one."""
+    """The pages of a system, and the figure that compares its runs; empty for a single run."""
 
     system: str
     lines: Sequence[Line]
@@ -116,7 +116,7 @@ def _systems(con: duckdb.DuckDBPyConnection, lines: Sequence[Line]) -> list[_Sys
 
 
 def rendered(template: str, **values: Any) -> bytes:
-    """A template of `templates/` filled in, every text escaped."""
+    """Fills in a template of `templates/`; texts are escaped."""
     place = f"templates/{template}"
     return html_page(__package__, place, clock=clock, in_words=length_of_time, **values)
 

@@ -1,4 +1,4 @@
-"""A chart of any report, as SVG or PNG."""
+"""Plots any report as SVG or PNG."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from .drawing import bars, over_time, png, stacked, svg
 FORMATS = ("svg", "png")
 NO_FIGURES = (ColumnKind.KEY, ColumnKind.ELAPSED, ColumnKind.LATEST)
 MOST_OBJECTS = 20
-"""Bars, and lines of objects: more cannot be told apart."""
+"""Maximum number of bars, or of lines for objects; more could not be distinguished."""
 
 
 def plot_report(result: ReportResult, format: str, columns: Sequence[str] = ()) -> bytes:
-    """A report as a chart: lines over time, or bars of the greatest objects.
+    """Plot a report: lines over time, or bars of the top objects.
 
-    Columns of one unit share a panel. Of a report by time and object each column has its own, with
-    a line for each object.
+    Columns with the same unit share a panel. For a report by time and object each column has its
+    own panel, with a line for each object.
 
     Args:
         format: one of FORMATS.
-        columns: names of columns of the reduction; by default the one that a report by object is
-            sorted by, else the first figure and those of its unit.
+        columns: columns of the reduction; by default the sort column of a report by object, else
+            the first metric and others with its unit.
 
     Raises:
-        CpmonError: no such format or column, or nothing in the report that can be drawn.
+        CpmonError: no such format or column, or the report has no numeric data.
     """
     if format not in FORMATS:
         raise CpmonError(
@@ -57,7 +57,7 @@ _TITLE = {"anchor": "start", "fontSize": 13, "subtitleFontSize": 11, "offset": 1
 
 
 def _about(result: ReportResult) -> str:
-    """What the chart covers."""
+    """Description of the coverage of the chart."""
     first, last = (clock(time, result.zone) for time in (result.starts, result.ends))
     run = [f"run {result.run_id}"] if result.run_id else []
     parts = [result.report.name, f"system {result.system}", *run, *result.restrictions]
@@ -65,7 +65,7 @@ def _about(result: ReportResult) -> str:
 
 
 def _columns(result: ReportResult, names: Sequence[str]) -> list[ReportColumn]:
-    """What is drawn."""
+    """The columns to plot."""
     report = result.report
     figures = [column for column in report.columns if _is_figure(result, column)]
     by_name = {column.name: column for column in figures}
@@ -86,7 +86,7 @@ def _columns(result: ReportResult, names: Sequence[str]) -> list[ReportColumn]:
 
 
 def _is_figure(result: ReportResult, column: ReportColumn) -> bool:
-    """Whether a column has numbers that mean something side by side."""
+    """Whether a column is numeric and its values can be compared in a chart."""
     kind = result.table.schema.field(column.name).type
     return is_number(kind) and column.kind not in NO_FIGURES
 
@@ -100,7 +100,7 @@ def _grouped(result: ReportResult, columns: list[ReportColumn]) -> list[list[Rep
 
 
 def _is_split(result: ReportResult) -> bool:
-    """Whether there are several objects, at the same times or one behind the other."""
+    """Whether the report has several objects."""
     if result.lines is not Lines.TIME or not result.report.keys:
         return False
     objects = result.table.group_by(list(result.report.keys)).aggregate([])
@@ -108,7 +108,7 @@ def _is_split(result: ReportResult) -> bool:
 
 
 def _panel(result: ReportResult, columns: list[ReportColumn]) -> dict[str, Any]:
-    """One panel; its axis says the unit, and of a single column what it is."""
+    """One panel; its axis title is the unit, and for a single column also its heading."""
     first = columns[0]
     single = len(columns) == 1
     named = f"{first.heading} {first.unit}".strip() if first.unit not in first.heading else ""
@@ -126,7 +126,7 @@ def _panel(result: ReportResult, columns: list[ReportColumn]) -> dict[str, Any]:
 
 
 def _split(result: ReportResult, column: ReportColumn) -> Points:
-    """A column of each object over time, the first objects by name."""
+    """A column over time by object, limited to the first objects by name."""
     keys = list(result.report.keys)
     objects = result.table.group_by(keys).aggregate([]).sort_by([(k, "ascending") for k in keys])
     shown = [column_of(result.report, key) for key in keys]
@@ -137,7 +137,7 @@ def _split(result: ReportResult, column: ReportColumn) -> Points:
             values = lines.column(key)
             is_same = values.is_null() if row[key] is None else pc.equal(values, row[key])
             lines = lines.filter(is_same)
-        # With what the keys are: CPU 0, Userid MAINT.
+        # Labels include the headings of keys: CPU 0, Userid MAINT.
         present = [key for key in shown if row[key.name] is not None]
         names.append(" ".join(f"{k.heading} {cell_text(k, row[k.name])}" for k in present))
         tables.append(series_of(lines, column, names[-1]))
@@ -145,7 +145,7 @@ def _split(result: ReportResult, column: ReportColumn) -> Points:
 
 
 def _objects(result: ReportResult, columns: list[ReportColumn]) -> Points:
-    """The greatest objects of a report, in its order."""
+    """The top objects of a report, in its order."""
     shown = result.table.slice(0, MOST_OBJECTS)
     keys = [column_of(result.report, key) for key in result.report.keys]
     rows = [

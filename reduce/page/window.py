@@ -1,4 +1,4 @@
-"""What a page is about: a run, or the intervals of a system that has no run in the span."""
+"""The window of a page: a run, or the intervals of a system without runs in the span."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from ..reports.cells import utc
 from ..reports.report_sql import Span
 
 MOST_POINTS = 400
-"""Points of a series: more than a chart has pixels for help nobody."""
+"""Maximum number of points of a series; charts have no pixels for more."""
 STEPS = tuple(
     timedelta(minutes=m) for m in (1, 2, 5, 10, 15, 30, 60, 180, 360, 720, 1440, 7 * 1440)
 )
-"""Lengths of the lines of a thinned report, on the hour."""
+"""Line lengths for aggregated reports, aligned to the hour."""
 
 WINDOWS = (files(__package__) / "windows.sql").read_text(encoding="utf-8")
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
@@ -30,13 +30,13 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A system and a span of it.
+    """A system and a time span.
 
     Attributes:
-        run_id: the run that names the span, if one does.
-        since, until: UTC without zone; None has no bound.
-        attributes: what its run file says.
-        intervals: measured ones inside. first, last: begin and end of what they cover, UTC.
+        run_id: the run that defines the span, if any.
+        since, until: UTC without zone; None means no bound.
+        attributes: from the run file.
+        intervals: number of measured intervals. first, last: begin and end of their coverage, UTC.
     """
 
     system: str
@@ -50,7 +50,7 @@ class Window:
 
     @property
     def title(self) -> str:
-        """What the page is called."""
+        """The title of the page."""
         return f"Run {self.run_id}" if self.run_id else f"System {self.system}"
 
     @property
@@ -60,12 +60,12 @@ class Window:
 
     @property
     def selection(self) -> dict[str, Any]:
-        """The same as keywords of a report or of exceptions."""
+        """The window as keyword arguments of a report or of exceptions."""
         names = {"run": self.run_id, "system": self.system}
         return {**names, "since": self.since, "until": self.until}
 
     def step(self, most: int = MOST_POINTS) -> timedelta | None:
-        """The shortest line by which a series has at most so many points; None: the intervals."""
+        """The shortest line length that gives a series at most `most` points; None: intervals."""
         if self.intervals <= most:
             return None
         length = self.last - self.first
@@ -79,17 +79,16 @@ def windows(
     since: datetime | None = None,
     until: datetime | None = None,
 ) -> list[Window]:
-    """The runs in a span, by system and time, and the systems that have none in it.
+    """The runs in a span, by system and time, and the systems without runs in it.
 
     Args:
         con: a connection on which the reductions are views.
-        run, system: limit to that one.
-        since, until: narrow each of them; UTC where they name no zone. One that is empty then is
-            left out.
+        run, system: limit to one run or system.
+        since, until: limit each window; UTC if without zone. Empty windows are left out.
 
     Raises:
         NothingToReportError: no measured interval is in that span.
-        CpmonError: there is no such run or system.
+        CpmonError: no such run or system.
     """
     runs = _names(con, "SELECT DISTINCT run_id FROM meta.run ORDER BY run_id")
     if run is not None and run not in runs:
@@ -116,17 +115,17 @@ def _names(con: duckdb.DuckDBPyConnection, sql: str) -> list[str]:
 
 
 def plain_name(text: str) -> str:
-    """A name as far as files can be called so."""
+    """Replaces characters that are unsafe in file names."""
     return _UNSAFE.sub("-", text).strip("-.") or "page"
 
 
 def file_names(page_windows: list[Window]) -> list[str]:
-    """A file name for each: of its run or system, as far as files can be called so, told apart."""
+    """A unique file name for each window, derived from its run or system."""
     names: list[str] = []
     for window in page_windows:
         plain = plain_name(window.run_id or window.system)
         base = f"{'run' if window.run_id else 'system'}-{plain}"
         candidates = (f"{base}-{n}" if n > 1 else base for n in itertools.count(1))
-        taken = {name.lower() for name in names}  # some file systems do not tell the cases apart
+        taken = {name.lower() for name in names}  # some file systems are case-insensitive
         names.append(next(name for name in candidates if name.lower() not in taken))
     return [f"{name}.html" for name in names]

@@ -1,4 +1,4 @@
-"""Rows of reductions that several questions are asked of: computed once."""
+"""Materializes filtered rows of reductions that several queries read."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from ...core.sql import name
 def pinned(
     con: duckdb.DuckDBPyConnection, reductions: Iterable[str], where: str, values: Sequence[Any]
 ) -> Iterator[None]:
-    """For a while reductions have the rows alone that a condition selects, as temporary tables.
+    """Restrict reductions to the rows that meet a condition, as temporary tables, in a context.
 
-    They stand in front of the views of the same names, also where other views read them. Those that
-    are kept stay as they are, since they are not computed.
+    The tables shadow the views of the same names, also for other views that read them. Reductions
+    with stored results are not materialized, as they need no computation.
 
     Args:
         con: a connection on which the reductions are views.
-        reductions: with the columns of the condition.
-        where: the condition as SQL; `values` are those of its marks.
+        reductions: reductions with the columns of the condition.
+        where: the SQL condition; `values` are those of its parameters.
     """
     kept = {row for (row,) in con.execute("SELECT DISTINCT reduction FROM meta.reduced").fetchall()}
     computed = {each: f"_pinned_{each}" for each in reductions if each not in kept}
@@ -31,7 +31,7 @@ def pinned(
         for each, table in computed.items():
             rows = f"SELECT * FROM {name(each)} WHERE {where}"
             con.execute(f"CREATE TEMP TABLE {name(table)} AS {rows}", values)
-        for each, table in computed.items():  # no other is computed from the rows of a few
+        for each, table in computed.items():  # rename last: no table is computed from filtered rows
             con.execute(f"ALTER TABLE temp.{name(table)} RENAME TO {name(each)}")
         yield
     finally:

@@ -1,9 +1,9 @@
-"""The SQL files of `sql/`: parsed as far as documentation and order need it.
+"""The reductions: SQL files of `sql/`, parsed as far as documentation and dependencies need.
 
-One file holds one view: a comment block, `CREATE OR REPLACE VIEW name AS`, and a SELECT in the
+A file holds one view: a comment block, `CREATE OR REPLACE VIEW name AS`, and a SELECT in the
 portable subset, whose columns are documented by the comments above them. A column that is selected
-as it is from another reduction inherits its documentation. What a reduction reads tells which
-records a result rests on, and which of their layouts are only inferred.
+unchanged from another reduction inherits its documentation. The relations that a reduction reads
+determine the records behind a result, and which of their layouts are only inferred.
 """
 
 from __future__ import annotations
@@ -53,19 +53,19 @@ COMMON = {
         " counters that fell, metrics outside of their possible range. NULL: nothing."
     ),
 }
-"""Documentation of columns that most reductions have."""
+"""Documentation of columns that many reductions have."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReducedColumn:
-    """A column of a reduction. `doc` says unit, range and what NULL means."""
+    """A column of a reduction. `doc` states unit, range and the meaning of NULL."""
 
     name: str
     doc: str
 
     @property
     def absence(self) -> str:
-        """What NULL means, as the doc says it ("without SYTPRP deltas"); empty if never NULL."""
+        """When it is NULL, as documented ("without SYTPRP deltas"); empty if never."""
         _, separator, rest = self.doc.partition("NULL ")
         return rest.strip().rstrip(".") if separator else ""
 
@@ -77,10 +77,10 @@ class ReducedColumn:
 
 @dataclass(frozen=True, slots=True)
 class Reduction:
-    """One view: its SQL as written, and what its comments say.
+    """A view: its SQL and its documentation.
 
     `sql` creates the view in the current schema; `select` is its query alone, whose output names
-    are those of `columns`. `reads` are the relations it names: `interval.sytprp`, `_interval`.
+    are those of `columns`. `reads` are the relations that it reads: `interval.sytprp`, `_interval`.
     `rollup` is the SQL of its roll-ups; empty if it has none.
     """
 
@@ -94,14 +94,14 @@ class Reduction:
 
     @property
     def is_private(self) -> bool:
-        """Whether only other reductions should read it."""
+        """Whether it is meant for other reductions only."""
         return self.name.startswith("_")
 
     def column(self, name: str) -> ReducedColumn:
-        """The column of that name.
+        """Find a column.
 
         Raises:
-            CpmonError: there is none.
+            CpmonError: no such column.
         """
         for column in self.columns:
             if column.name == name:
@@ -111,10 +111,10 @@ class Reduction:
 
 @of_definitions
 def reductions() -> tuple[Reduction, ...]:
-    """Every reduction with what its metrics make of it, each behind those it reads.
+    """All reductions including the views generated from metrics, dependencies first.
 
     Raises:
-        CpmonError: a reduction or metric of the site is wrong: file, what is expected, and found.
+        CpmonError: a reduction or metric of the site is invalid: file, expected, found.
     """
     return derived("reductions", tuple[Reduction, ...], _reductions, definitions().version)
 
@@ -129,10 +129,10 @@ def _reductions() -> tuple[Reduction, ...]:
 
 
 def _own_views(shipped: Collection[str]) -> Iterator[ParsedView]:
-    """The reductions of the site, each a query that only reads relations of a store.
+    """Parse the reductions of the site; each must be a query that only reads relations of a store.
 
     Args:
-        shipped: the names that are taken.
+        shipped: names that are taken.
     """
     for path, text in definitions().views:
         view = parse(path, text)
@@ -169,10 +169,10 @@ def _own_views(shipped: Collection[str]) -> Iterator[ParsedView]:
 
 
 def reduction(name: str) -> Reduction:
-    """The reduction of that name.
+    """Find a reduction.
 
     Raises:
-        CpmonError: there is none.
+        CpmonError: no such reduction.
     """
     for candidate in reductions():
         if candidate.name == fold(name):
@@ -184,7 +184,7 @@ def parse(file: str, text: str) -> ParsedView:
     """Parse the text of a file.
 
     Raises:
-        CpmonError: the file has not the shape that the module's docstring describes.
+        CpmonError: the file does not have the structure that the module docstring describes.
     """
     match = _VIEW.match(text)
     if match is None:
@@ -204,14 +204,14 @@ def parse(file: str, text: str) -> ParsedView:
 
 
 def comment(block: str) -> str:
-    """Comment lines as one running text; an empty comment line starts a new paragraph."""
+    """Joins comment lines to running text; an empty comment line starts a new paragraph."""
     lines = [line.strip().removeprefix("--").strip() for line in block.strip().splitlines()]
     paragraphs = "\n".join(lines).split("\n\n")
     return "\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
 
 
 def _documented(view: ParsedView, below: Mapping[str, Reduction]) -> Reduction:
-    """The view with the documentation of all columns.
+    """Add the documentation of all columns to a view.
 
     Args:
         below: the reductions that it reads, by name.
@@ -237,7 +237,7 @@ def _documented(view: ParsedView, below: Mapping[str, Reduction]) -> Reduction:
 
 
 def _inherited(item: SelectItem, select: str, below: Mapping[str, Reduction]) -> str | None:
-    """The documentation of the column that an item of a query selects as it is."""
+    """The documentation of the source column, if an item selects a column unchanged."""
     relations = sources(select)
     of_one = next(iter(relations.values())) if len(relations) == 1 else ""
     relation = relations.get(item.relation, "") if item.relation else of_one
@@ -250,10 +250,10 @@ def _inherited(item: SelectItem, select: str, below: Mapping[str, Reduction]) ->
 
 
 def ordered(views: Iterable[ParsedView]) -> tuple[Reduction, ...]:
-    """The reductions so that each stands behind those it reads; otherwise by name.
+    """Sort reductions so that dependencies come first, otherwise by name.
 
     Raises:
-        CpmonError: one reads a view that no file defines, they read each other in a ring, or a
+        CpmonError: a reduction reads a view that no file defines, reductions form a cycle, or a
             column is not documented.
     """
     by_name = {view.name: view for view in sorted(views, key=lambda view: view.name)}
@@ -278,7 +278,7 @@ _LANDED = ("interval", "monitor")
 
 @of_definitions
 def tables_of(name: str) -> frozenset[str]:
-    """The landed tables that a reduction reads, by itself or through others."""
+    """The landed tables that a reduction reads, directly or through others."""
     tables: set[str] = set()
     for read in reduction(name).reads:
         schema, _, table = read.rpartition(".")
@@ -291,7 +291,7 @@ def tables_of(name: str) -> frozenset[str]:
 
 @of_definitions
 def own_tables_of(name: str) -> frozenset[str]:
-    """The landed tables that a reduction names itself; those of what it reads if it names none."""
+    """The landed tables that a reduction names itself; if none, those of its dependencies."""
     reads = [read.rpartition(".") for read in reduction(name).reads]
     own = frozenset(table for schema, _, table in reads if schema in _LANDED)
     below = (own_tables_of(table) for schema, _, table in reads if not schema)
@@ -299,10 +299,10 @@ def own_tables_of(name: str) -> frozenset[str]:
 
 
 def is_inferred(record: Layout, releases: Collection[str] = ()) -> bool:
-    """Whether a layout has fields that nobody has published.
+    """Whether a layout has inferred (unpublished) fields.
 
     Args:
-        releases: CP levels that write the record; fields that none of them has do not count.
+        releases: CP levels that write the record; fields absent from all of them are ignored.
     """
     if record.provenance != "inferred":
         return False
@@ -312,7 +312,7 @@ def is_inferred(record: Layout, releases: Collection[str] = ()) -> bool:
 
 
 def inferred_records(landed: Iterable[str], releases: Collection[str] = ()) -> tuple[str, ...]:
-    """Records, as "USEACT (4.3)", of landed tables whose layout is inferred."""
+    """Records with inferred layouts behind some landed tables, as "USEACT (4.3)"."""
     layouts = tables()
     landed_records = (record_of(layouts[table]) for table in landed if table in layouts)
     records = {record.name: record for record in landed_records}
@@ -324,7 +324,7 @@ def inferred_records(landed: Iterable[str], releases: Collection[str] = ()) -> t
 
 
 def inferred_notes(landed: Iterable[str], releases: Collection[str] = ()) -> list[str]:
-    """A note on the layouts of landed tables that nobody has published; none without them."""
+    """A note on the inferred layouts of landed tables; empty if there are none."""
     records = inferred_records(landed, releases)
     if not records:
         return []

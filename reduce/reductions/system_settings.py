@@ -1,14 +1,14 @@
-"""The settings of a system that a listing shows: rows of `system_settings.csv`, as a view.
+"""Generates the view of system settings from the rows of `system_settings.csv`.
 
-A row names a setting, where it stands in a listing, and what its value is made of:
+A row defines a setting, its position in a listing, and how its value is computed:
 
     position,label,relation,form,value,unit,optional
     240,Time zone offset,monitor.mtrsys,number,syszone,s,
 
-`relation` is a table of records or a private reduction with the column `valid_from`. `form` says
-how `value` becomes a text: `text` is a field of text, `number` one or more fields, `bytes` an
-expression in bytes shown in MB, `flags` pairs of a field and the word for it, `sql` an expression.
-An `optional` setting has no row where its value is not known.
+`relation` is a table of records or a private reduction with the column `valid_from`. `form` states
+how `value` is converted to text: `text` is a text field, `number` one or more fields, `bytes` an
+expression in bytes shown in MB, `flags` pairs of a field and its word, `sql` an expression. An
+`optional` setting has no row if its value is NULL.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Setting:
 
     @property
     def sql(self) -> str:
-        """The expression of its text."""
+        """The SQL expression of its text."""
         match self.form:
             case "number":
                 text = " || ' ' || ".join(self.value.split())
@@ -69,7 +69,7 @@ def settings_view() -> ParsedView:
     """The view of all settings.
 
     Raises:
-        CpmonError: a row is wrong.
+        CpmonError: a row is invalid.
     """
     by_relation: dict[str, list[Setting]] = {}
     for setting in read_settings(_text()):
@@ -83,10 +83,10 @@ def settings_view() -> ParsedView:
 
 
 def read_settings(text: str) -> Iterator[Setting]:
-    """The rows of a file.
+    """Read the rows of a file.
 
     Raises:
-        CpmonError: a row is wrong: file and line, what is expected, what was found.
+        CpmonError: a row is invalid: file and line, expected, found.
     """
     reader = csv.reader(io.StringIO(text))
     positions: set[str] = set()
@@ -120,7 +120,7 @@ def _source(name: str, relation: str, settings: Sequence[Setting]) -> str:
 
 
 def _select(name: str, settings: Sequence[Setting]) -> str:
-    """The values one below the other."""
+    """The values unpivoted to one row for each setting."""
     cases = "\n           ".join(f"WHEN {s.position} THEN r.value_{s.position}" for s in settings)
     labels = ",\n    ".join(f"({s.position}, '{s.label}')" for s in settings)
     value = f"CASE p.position\n           {cases}\n         END"

@@ -1,8 +1,8 @@
-"""Values of a report as the texts that stand in its cells, one by one, or a column at once.
+"""Formats the values of a report as text: single cells, or a whole column at once.
 
-Of millions of cells, rounding half up of a scaled float is right at once but for values that may
-be ties of the decimal number that was meant. Those, and what a column rarely holds, go through
-`cell_text`, each distinct value once.
+Whole columns are formatted with numpy: a scaled float is rounded half up. Values close to a tie of
+the intended decimal number, and rare kinds of values, go through `cell_text`, each distinct value
+once.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ UTC_ZONE = ZoneInfo("UTC")
 
 
 def cell_text(column: ReportColumn, value: Any, zone: ZoneInfo = UTC_ZONE) -> str:
-    """A value as its column prints it; times in a zone. Empty where there is none."""
+    """Formats a value by the rules of its column, times in a zone; empty for NULL."""
     match value:
         case datetime():
             return clock(value, zone)
@@ -41,16 +41,16 @@ def cell_text(column: ReportColumn, value: Any, zone: ZoneInfo = UTC_ZONE) -> st
 
 
 def clock(time: datetime, zone: ZoneInfo = UTC_ZONE) -> str:
-    """A UTC time without zone to the nearest second, in a time zone.
+    """Formats a UTC time without zone, rounded to seconds, as local time of a zone.
 
-    It has its offset where the clocks of the zone show it twice: 20031026T023000+02:00.
+    A local time that occurs twice has its offset: 20031026T023000+02:00.
     """
     rounded = (time + timedelta(milliseconds=500)).replace(microsecond=0, tzinfo=UTC)
     return local_text(rounded, zone)
 
 
 def utc(time: datetime | None) -> datetime | None:
-    """A time as the catalogue has it: UTC without zone."""
+    """Converts a time to UTC without zone, as the catalogue stores it."""
     if time is None or time.tzinfo is None:
         return time
     return time.astimezone(UTC).replace(tzinfo=None)
@@ -60,15 +60,15 @@ Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
 DOUBTFUL = 1e-11
-"""Nearer to a tie than this, relative to the value, its 12 significant digits decide."""
+"""Relative distance from a tie below which the value is rounded by its 12 significant digits."""
 LARGE = 1e15
-"""From here on a float has no tenths."""
+"""From this size on a float has no tenths."""
 
 
 def column_texts(column: ReportColumn, values: pa.ChunkedArray, zone: ZoneInfo) -> pa.Array:
-    """The texts of a column, empty for NULL; each on one line, whatever a name holds."""
+    """Formats a column: empty text for NULL; line breaks in names are escaped."""
     whole = values.combine_chunks()
-    if isinstance(whole, pa.ChunkedArray):  # without rows
+    if isinstance(whole, pa.ChunkedArray):  # a column without rows
         whole = pa.array([], values.type)
     if pa.types.is_string(whole.type):
         texts = pc.fill_null(whole, "")
@@ -81,7 +81,7 @@ def column_texts(column: ReportColumn, values: pa.ChunkedArray, zone: ZoneInfo) 
 
 
 def _each(text: Callable[..., str], values: pa.Array) -> pa.Array:
-    """What a function says of each distinct value."""
+    """Applies a function once to each distinct value."""
     encoded = values.dictionary_encode()
     texts = pa.array([text(value) for value in encoded.dictionary.to_pylist()], pa.string())
     return pc.fill_null(texts.take(encoded.indices), "")
@@ -90,7 +90,7 @@ def _each(text: Callable[..., str], values: pa.Array) -> pa.Array:
 def _numbers(column: ReportColumn, values: pa.Array) -> pa.Array:
     number = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     finite = np.isfinite(number)
-    with np.errstate(over="ignore", invalid="ignore"):  # what is too large is printed exactly
+    with np.errstate(over="ignore", invalid="ignore"):  # `cell_text` formats values too large
         texts, doubtful = _styled(column, np.where(finite, number, 0.0) * float(column.scale))
     doubtful &= finite
     if doubtful.any():
@@ -102,13 +102,13 @@ def _numbers(column: ReportColumn, values: pa.Array) -> pa.Array:
 
 
 def _booleans(mask: Mask) -> pa.Array:
-    """A mask as pyarrow has it; `pa.array` of numpy's would import `numpy.ma` first."""
+    """Converts a mask to pyarrow; `pa.array` of a numpy array would import `numpy.ma`."""
     bits = np.packbits(mask, bitorder="little")
     return pa.Array.from_buffers(pa.bool_(), len(mask), [None, pa.py_buffer(bits)])
 
 
 def _styled(column: ReportColumn, scaled: Floats) -> tuple[pa.Array, Mask]:
-    """The texts of finite numbers, and which of them are in doubt."""
+    """Formats finite numbers; the mask marks values that `cell_text` must format."""
     match column.form.style:
         case Style.FIXED:
             return _fixed(scaled, column.form.digits)
@@ -120,7 +120,7 @@ def _styled(column: ReportColumn, scaled: Floats) -> tuple[pa.Array, Mask]:
 
 
 def _fixed(scaled: Floats, digits: int) -> tuple[pa.Array, Mask]:
-    """Rounded half up to so many decimals; and which are in doubt."""
+    """Rounds half up to a number of decimals; the mask marks doubtful values."""
     size = np.abs(scaled) * float(Decimal(1).scaleb(digits))
     below = np.floor(size)
     doubtful = np.abs(size - below - 0.5) <= DOUBTFUL * np.maximum(size, 1.0)
@@ -131,7 +131,7 @@ def _fixed(scaled: Floats, digits: int) -> tuple[pa.Array, Mask]:
 
 
 def _kept(scaled: Floats) -> tuple[pa.Array, Mask]:
-    """As many decimals, up to three, as fit."""
+    """Formats with up to three decimals, as many as fit."""
     texts, doubtful = _fixed(scaled, 0)
     for digits in range(1, RATIO_DIGITS + 1):
         longer, in_doubt = _fixed(scaled, digits)
@@ -141,17 +141,17 @@ def _kept(scaled: Floats) -> tuple[pa.Array, Mask]:
 
 
 def _beyond(texts: pa.Array) -> Mask:
-    """Whether texts have more characters than a narrow column."""
+    """Whether texts are wider than a narrow column."""
     mask: Mask = pc.greater(pc.utf8_length(texts), KEPT_CHARACTERS).to_numpy(zero_copy_only=False)
     return mask
 
 
 def _decimals(units: npt.NDArray[np.int64], digits: int) -> pa.Array:
-    """Whole numbers of units with so many decimals, written out."""
+    """Formats integers, counted in units of the last decimal, as decimal numbers."""
     if not digits:
         whole = pa.Array.from_buffers(pa.int64(), len(units), [None, pa.py_buffer(units)])
         return whole.cast(pa.string())
-    halves = np.empty((len(units), 2), dtype=np.int64)  # a decimal of 128 bits: low half first
+    halves = np.empty((len(units), 2), dtype=np.int64)  # decimal128: low half first
     halves[:, 0], halves[:, 1] = units, units >> 63
     kind = pa.decimal128(19, digits)
     return pa.Array.from_buffers(kind, len(units), [None, pa.py_buffer(halves)]).cast(pa.string())

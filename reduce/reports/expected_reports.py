@@ -1,4 +1,4 @@
-"""What each report will say of a dump that has not landed: by its records and its release."""
+"""Predicts the reports of a dump before it lands, from its records and its release."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .layout_notes import (
 
 
 class Outcome(StrEnum):
-    """How far a report can be relied on."""
+    """Completeness of a report."""
 
     RIGHT = "right"
     NOTED = "right but for its notes"
@@ -34,13 +34,13 @@ class Outcome(StrEnum):
 
     @property
     def rank(self) -> int:
-        """0 for the best."""
+        """0 for the best outcome."""
         return [*Outcome].index(self)
 
 
 @dataclass(frozen=True)
 class ExpectedReport:
-    """A report of one dump. `pages`: records whose pages of the dump's release would help it."""
+    """Prediction for a report. `pages`: records whose IBM pages of the release would improve it."""
 
     name: str
     title: str
@@ -52,11 +52,11 @@ class ExpectedReport:
 def expected_reports(
     kinds: Collection[tuple[int, int]], release: str, unread: Collection[str]
 ) -> list[ExpectedReport]:
-    """Every report, in the order of their names.
+    """Predict every report, by name.
 
     Args:
-        kinds: (domain, record) of the records that the dump has.
-        release: CP level that wrote it, empty if it names none.
+        kinds: (domain, record) of the records in the dump.
+        release: CP level that wrote it; empty if unknown.
         unread: details of its findings RECORD_LONGER and RECORD_WITHDRAWN.
     """
     return [_expected(reports()[name], kinds, release, unread) for name in sorted(reports())]
@@ -91,7 +91,7 @@ def _wants_page(layout: Layout, release: str, unread: Iterable[str]) -> bool:
 
 
 def _absent(records: Mapping[str, Layout], kinds: Collection[tuple[int, int]]) -> list[str]:
-    """A note on samples and configuration that the dump lacks; events may just not have been."""
+    """A note on missing samples and configuration records; events may simply not have occurred."""
     absent = [
         layout
         for layout in records.values()

@@ -1,4 +1,4 @@
-"""What imported pages mean for the reports: fields that they gain, lose, or can rely on."""
+"""Effects of imported IBM pages on the reports: fields gained, lost or confirmed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..reductions.reductions import reduction, tables_of
 
 
 def layout_effects(before: Sources, after: Sources, pages: Sequence[MergeResult]) -> str:
-    """A page, in Markdown, with a section for each report that reads one of the records.
+    """A Markdown page with a section for each report that reads one of the records.
 
     Args:
         before, after: the layouts before and after the import.
@@ -40,7 +40,7 @@ def layout_effects(before: Sources, after: Sources, pages: Sequence[MergeResult]
 def _lines(
     page: MergeResult, files: set[str], words: frozenset[str], before: Sources, after: Sources
 ) -> Iterator[str]:
-    """What a page says of a record that a report reads."""
+    """The effects of an imported page on one report, as list items."""
     dsect, release = page.page.dsect, page.page.release
     name = f"{dsect.upper()} ({page.page.domain}.{page.page.record})"
     if page.page.is_withdrawn:
@@ -75,7 +75,7 @@ def _is_guess(row: dict[str, str], words: frozenset[str]) -> bool:
 
 
 def _words(name: str) -> frozenset[str]:
-    """The words of the SQL of a reduction and of those below it, which fields are among."""
+    """The words in the SQL of a reduction and its dependencies, fields among them."""
     view = reduction(name)
     words = set(re.findall(r"\w+", re.sub("'[^']*'", "", code_of(view.select))))
     for below in view.reads:

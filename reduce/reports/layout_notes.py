@@ -1,4 +1,4 @@
-"""Notes below a report on the CP levels of its dumps: empty columns, layouts not known in full."""
+"""Notes of a report about the CP levels of its dumps: empty columns, incomplete layouts."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from ..reductions.reductions import reduction, tables_of
 RELEASE = re.compile(r"\d+(\.\d+)*")
 
 Levels = list[tuple[int, ...]]
-"""CP levels of dumps, the lowest first; empty where one of the dumps does not name its own."""
+"""CP levels of dumps in ascending order; empty if the level of any dump is unknown."""
 
 
 def dumps_of(
     con: duckdb.DuckDBPyConnection, system: str, first: datetime, last: datetime
 ) -> dict[str, str]:
-    """The dumps of a span and the CP level of each, empty where it names none; times are UTC."""
+    """Dump -> CP level, for the dumps of a UTC time span; the level is empty if unknown."""
     rows = con.execute(
         "SELECT dump, release FROM meta.dump WHERE system = ?"
         " AND least(first_tod, last_tod) <= ? AND greatest(first_tod, last_tod) >= ?",
@@ -38,13 +38,13 @@ def dumps_of(
 
 
 def levels_of(releases: Iterable[str]) -> Levels:
-    """The levels of dumps."""
+    """Parses and sorts the levels of dumps."""
     named = set(releases)
     return sorted(map(release_key, named)) if all(map(RELEASE.fullmatch, named)) else []
 
 
 def notes_of(definition: Report, levels: Levels) -> list[str]:
-    """The notes of a report that hold for some of its dumps, or may do."""
+    """The notes of a report that apply, or may apply, to some of its dumps."""
     return [
         note.text
         for note in definition.notes
@@ -57,7 +57,7 @@ def notes_of(definition: Report, levels: Levels) -> list[str]:
 
 
 def missing(definition: Report, table: pa.Table, levels: Levels) -> list[str]:
-    """One note for every reason why columns are empty, naming the columns."""
+    """Notes on empty values, one for each reason, with the columns concerned."""
     notes: dict[str, list[str]] = {}
     for column in definition.columns:
         nulls = table.column(column.name).null_count
@@ -71,7 +71,7 @@ def missing(definition: Report, table: pa.Table, levels: Levels) -> list[str]:
 
 
 def unrecorded(definition: Report, levels: Levels) -> list[str]:
-    """One note for every reason why no dump of these levels can fill some columns."""
+    """Notes on columns that no dump of these levels can fill, one for each reason."""
     notes: dict[str, list[str]] = {}
     for column in (c for c in definition.columns if not c.is_optional):
         if reason := _level_reason(metric_of(definition.reduction, column.name), levels):
@@ -80,7 +80,7 @@ def unrecorded(definition: Report, levels: Levels) -> list[str]:
 
 
 def _level_reason(metric: Metric, levels: Levels) -> str:
-    """Why no dump of these levels has a metric; empty if one may have it."""
+    """Why no dump of these levels has a metric; empty if some may have it."""
     if metric.until and levels and levels[0] > release_key(metric.until):
         return f"after CP {metric.until}, the last level that records it"
     if metric.since and levels and levels[-1] < release_key(metric.since):
@@ -89,7 +89,7 @@ def _level_reason(metric: Metric, levels: Levels) -> str:
 
 
 def _reason(definition: Report, column: ReportColumn, levels: Levels) -> str:
-    """Why values are missing: because of the CP level, or as the documentation says."""
+    """Why values are missing: the CP level, or what the column documents for NULL."""
     metric = metric_of(definition.reduction, column.name)
     if reason := _level_reason(metric, levels):
         return reason
@@ -108,7 +108,7 @@ def _reason(definition: Report, column: ReportColumn, levels: Levels) -> str:
 
 
 MULTITHREADING = "6.3.0"
-"""The first release that can run two threads on a core."""
+"""The first release with multithreading (two threads on a core)."""
 THREAD_TIMES = frozenset(
     {
         *("busy_tod", "emulation_tod", "cp_tod", "cp_user_tod", "cp_system_tod", "wait_tod"),
@@ -116,18 +116,18 @@ THREAD_TIMES = frozenset(
         *("master_busy_tod", "master_emulation_tod", "master_cp_tod"),
     }
 )
-"""Sums of processor times: raw thread times where multithreading is on."""
+"""Sums of processor times; with multithreading they are raw thread times."""
 THREAD_FIELDS = frozenset({"sysmt", "vmdttime_mt1", "vmdttime_pro"})
-"""Fields that tell threads from cores; the pages of their records place them."""
+"""Fields that distinguish threads from cores; their places come from imported IBM pages."""
 THREAD_COLUMNS = {
     "core": "Core is the processor's address without the bit that tells its threads apart",
     "core_util": "Core disp is the time for which the machine dispatched the core",
     "cpu_util_mt1": "%CPU MT-1 is what CP estimates for one thread on each core",
     "cpu_util_prorated": "%CPU core is the share of a core's time, where CP keeps it",
 }
-"""Columns that are there where these fields are known, and what a report says of each."""
+"""Columns that need these fields, and the note about each."""
 ASSUMABLE = {"vmdctpvg": ("resident_above_pages", "resident_above_2g")}
-"""Fields that a dump may have at an assumed place -> the metrics that rest on them."""
+"""Fields that a dump may have at an assumed offset -> the metrics that depend on them."""
 RESTING = frozenset(metric for metrics in ASSUMABLE.values() for metric in metrics)
 
 
@@ -136,10 +136,10 @@ def layout_notes(
     dumps: Mapping[str, str],
     shown: Report,
 ) -> list[str]:
-    """What dumps hold that is not read, and what that means for a report.
+    """Notes on data in the dumps that is not decoded, and how it affects a report.
 
     Args:
-        dumps: and the CP level of each. shown: the report with the columns that it shows.
+        dumps: dump -> CP level. shown: the report with its displayed columns.
     """
     releases = sorted(filter(RELEASE.fullmatch, set(dumps.values())), key=release_key)
     if not releases:
@@ -165,10 +165,10 @@ def layout_notes(
 def assumed_notes(
     con: duckdb.DuckDBPyConnection, dumps: Collection[str], shown: Mapping[str, str]
 ) -> list[str]:
-    """Lines on fields of dumps that are read at assumed places.
+    """Notes on fields that are read at assumed offsets.
 
     Args:
-        shown: metrics that are printed, and what they are called there.
+        shown: displayed metric -> its heading.
     """
     resting = {
         field: ", ".join(shown[metric] for metric in metrics if metric in shown)
@@ -188,7 +188,7 @@ def assumed_notes(
 
 
 def _multithreading(con: duckdb.DuckDBPyConnection, dumps: Collection[str]) -> int | None:
-    """MTRSYS_SYSMT: 0 where no dump has threads; None if its place is not known."""
+    """MTRSYS_SYSMT: 0 if no dump has threads; None if the offset of the field is unknown."""
     ((flags,),) = con.execute(
         "SELECT max(CAST(sysmt AS BIGINT)) FROM monitor.mtrsys WHERE list_contains(?, dump)",
         [list(dumps)],
@@ -197,7 +197,7 @@ def _multithreading(con: duckdb.DuckDBPyConnection, dumps: Collection[str]) -> i
 
 
 def records_of(landed: Iterable[str]) -> dict[str, Layout]:
-    """Name -> layout of the records that tables come from, by domain and number."""
+    """Name -> layout of the records behind some tables, by domain and number."""
     layouts = {layout for name in landed if (layout := _record(name))}
     ordered = sorted(layouts, key=lambda layout: (layout.domain, layout.record))
     return {layout.name: layout for layout in ordered}
@@ -206,10 +206,10 @@ def records_of(landed: Iterable[str]) -> dict[str, Layout]:
 def written(
     records: Mapping[str, Layout], release: str, kinds: Collection[tuple[int, int]] = ()
 ) -> dict[str, Layout]:
-    """The records that a release still writes, and those of the kinds that a dump has all the same.
+    """The records that a release still writes, or that the dump contains nevertheless.
 
     Args:
-        kinds: (domain, record).
+        kinds: (domain, record) of the records in the dump.
     """
     return {
         name: layout
@@ -219,18 +219,18 @@ def written(
 
 
 def is_withdrawn(layout: Layout, release: str) -> bool:
-    """Whether a release no longer writes a record, by its layout."""
+    """Whether a release no longer writes a record, according to its layout."""
     if not release or not layout.until:
         return False
     return release_key(release) > release_key(layout.until)
 
 
 def unread_notes(details: Iterable[str], release: str, records: Mapping[str, Layout]) -> list[str]:
-    """Lines on bytes that are not read, and on layouts of another release.
+    """Notes on bytes that are not decoded, and on layouts of another release.
 
     Args:
-        details: of the findings RECORD_LONGER and RECORD_WITHDRAWN. release: the latest of the
-            dumps.
+        details: details of the findings RECORD_LONGER and RECORD_WITHDRAWN.
+        release: the latest release of the dumps.
     """
     details = list(details)
     return [
@@ -243,10 +243,10 @@ def unread_notes(details: Iterable[str], release: str, records: Mapping[str, Lay
 def thread_notes(
     report: Report, release: str, records: Mapping[str, Layout], columns: Collection[str] = ()
 ) -> list[str]:
-    """A line on the processor times of a report where the release can run two threads on a core.
+    """A note on the processor times of a report if the release supports multithreading.
 
     Args:
-        columns: those that are known to have values.
+        columns: columns that have values.
     """
     sums = {metric_of(report.reduction, column.name).numerator for column in report.columns}
     if release_key(release) < release_key(MULTITHREADING) or not THREAD_TIMES & sums:
@@ -267,7 +267,7 @@ def thread_notes(
 
 
 def longer_records(details: Iterable[str]) -> dict[str, tuple[str, str]]:
-    """Record -> its bytes and those known, by the details of findings RECORD_LONGER."""
+    """Record -> actual and known length, parsed from the details of findings RECORD_LONGER."""
     words = (
         re.match(r"records of (\w+)(?:: (\d+) bytes, (\d+) known)?$", text) for text in details
     )
@@ -275,7 +275,7 @@ def longer_records(details: Iterable[str]) -> dict[str, tuple[str, str]]:
 
 
 def is_of(layout: Layout, release: str) -> bool:
-    """Whether somebody has described a record as of a release, or it is not a later one."""
+    """Whether a layout is published for a release, or the release is not newer than `LATEST`."""
     is_later = release_key(release) > release_key(LATEST)
     return not is_later or release in dict(layout.lengths)
 
@@ -296,7 +296,7 @@ def _longer(details: Iterable[str], records: Mapping[str, Layout]) -> list[str]:
 
 
 def _withdrawn(details: Iterable[str], records: Mapping[str, Layout]) -> list[str]:
-    """A line on records that are there although their layouts end with an earlier release."""
+    """A note on records that are present although their layouts end with an earlier release."""
     words = (re.match(r"records of (\w+): none after ([\d.]+)", text) for text in details)
     ends = {match[1]: match[2] for match in words if match and match[1] in records}
     if not ends:
@@ -310,7 +310,7 @@ def _withdrawn(details: Iterable[str], records: Mapping[str, Layout]) -> list[st
 
 
 def _later(release: str, records: Mapping[str, Layout]) -> list[str]:
-    """A line on records that nobody has described as of a later release."""
+    """A note on records whose layouts are not published for this newer release."""
     guessed = [layout for layout in records.values() if not is_of(layout, release)]
     if not guessed:
         return []
@@ -327,5 +327,5 @@ def _record(table: str) -> Layout | None:
 
 
 def named(layout: Layout) -> str:
-    """A record as USEACT (4.3)."""
+    """A record as text: USEACT (4.3)."""
     return f"{layout.name.upper()} ({layout.domain}.{layout.record})"

@@ -1,4 +1,4 @@
-"""How a report is narrowed: to some objects, and to lines for which a condition holds."""
+"""Filters of a report: objects, a condition on lines, and their order."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ NOUNS = {
     "partition": "partition",
     "class": "class",
 }
-"""Options that name objects, and what these are."""
+"""Options that select objects, with a noun for messages."""
 LINES = "report_lines"
-"""The relation whose rows a condition is about."""
+"""The relation that a condition filters."""
 WILD = ("*", "?")
 
 
 @dataclass(frozen=True, slots=True)
 class Objects:
-    """The objects that an option names: one, those like a pattern, of a range or of a class.
+    """The objects that an option selects: a single one, a pattern, a range or a user class.
 
     Attributes:
-        option: of `NOUNS`. column: that has the objects.
-        value: a value; a text with * or ? is a pattern, a pair the first and the last of a range.
+        option: key of `NOUNS`. column: the column with the objects.
+        value: a value; a text with * or ? is a pattern, a pair is an inclusive range.
         is_class: the value is the class of the users in the column.
     """
 
@@ -46,7 +46,7 @@ class Objects:
 
     @property
     def is_one(self) -> bool:
-        """Whether they are one at most."""
+        """Whether it selects at most one object."""
         return not (self.is_class or self._is_pattern or isinstance(self.value, tuple))
 
     @property
@@ -54,7 +54,7 @@ class Objects:
         return isinstance(self.value, str) and any(sign in self.value for sign in WILD)
 
     def where(self) -> tuple[str, list[Any]]:
-        """The condition as SQL, and the values of its marks."""
+        """The SQL condition, and the values of its parameters."""
         column = quoted(self.column)
         if self.is_class:
             users = 'SELECT userid FROM meta.user_class WHERE upper("class") = upper(?)'
@@ -66,7 +66,7 @@ class Objects:
         return f"{column} = ?", [self.value]
 
     def text(self, columns: Mapping[str, ReportColumn]) -> str:
-        """How a heading names them: a device number is hexadecimal."""
+        """Text for the heading of the report; device numbers are hexadecimal."""
         values = self.value if isinstance(self.value, tuple) else (self.value,)
         printed = columns.get(self.column)
         shown = [cell_text(printed, v) if printed and not self.is_class else str(v) for v in values]
@@ -74,13 +74,13 @@ class Objects:
 
 
 def objects_of(definition: Report, given: Mapping[str, Any]) -> tuple[Objects, ...]:
-    """The objects that options name in a report.
+    """The objects that options select in a report.
 
     Args:
         given: option -> value.
 
     Raises:
-        CpmonError: the report has no such objects.
+        CpmonError: the report has no column of such objects.
     """
     chosen = []
     for option, value in given.items():
@@ -99,20 +99,19 @@ def objects_of(definition: Report, given: Mapping[str, Any]) -> tuple[Objects, .
 
 @dataclass(frozen=True, slots=True)
 class Sort:
-    """The order of lines: by a column of the report, the greatest or the least first."""
+    """The order of lines: a column of the report and a direction."""
 
     column: str
     is_descending: bool = True
 
     @classmethod
     def parse(cls, text: str, definition: Report) -> Sort:
-        """An order as a reader writes it: `cpu_util`, `userid:desc`.
+        """Parse an order: `cpu_util`, `userid:desc`.
 
-        Figures stand with the greatest first, names and times with the least, unless it says
-        otherwise.
+        By default numbers are sorted descending, names and times ascending.
 
         Raises:
-            CpmonError: the report has no such column, or the direction means nothing.
+            CpmonError: the report has no such column, or the direction is unknown.
         """
         name, _, direction = text.partition(":")
         column = column_of(name, definition)
@@ -127,15 +126,15 @@ class Sort:
 
     @property
     def sql(self) -> str:
-        """For ORDER BY."""
+        """The expression for ORDER BY."""
         return f"{quoted(self.column)} {'DESC' if self.is_descending else 'ASC'} NULLS LAST"
 
 
 def column_of(name: str, definition: Report) -> str:
-    """The column of a report by its name, in any case.
+    """Find a column of a report; names are case-insensitive.
 
     Raises:
-        CpmonError: there is none.
+        CpmonError: no such column.
     """
     names = [column.name for column in definition.columns]
     if name.lower() not in names:
@@ -144,13 +143,13 @@ def column_of(name: str, definition: Report) -> str:
 
 
 def condition_sql(con: duckdb.DuckDBPyConnection, text: str, definition: Report) -> str:
-    """The query of the lines that a condition holds for, written from the tree that was checked.
+    """The query of the lines that meet a condition, generated from the checked expression tree.
 
     Args:
         text: an expression over the columns of the report: `cpu_util > 0.5`.
 
     Raises:
-        CpmonError: it is no expression over these columns alone.
+        CpmonError: it is not an expression over these columns only.
     """
     columns: Collection[str] = [column.name for column in definition.columns]
     sql, named = condition_tree(con, text, LINES)
@@ -161,5 +160,5 @@ def condition_sql(con: duckdb.DuckDBPyConnection, text: str, definition: Report)
 
 
 def is_of_objects(definition: Report) -> bool:
-    """Whether several objects may have a line in one interval."""
+    """Whether one interval may have lines of several objects."""
     return definition.lines is Lines.OBJECT and bool(definition.keys)

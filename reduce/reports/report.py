@@ -1,7 +1,7 @@
-"""Reports: a reduction, the columns a reader sees of it, and a mean line that is no mean of means.
+"""Runs reports: lines of a reduction, a mean line computed from sums, and notes on gaps.
 
-A report is data (`reports.toml`); this module narrows its reduction to a run, a span, a shift or an
-object, and tells what it covers and what is missing.
+A report is data (`reports.toml`); this module filters its reduction by run, span, shift or object
+and states what it covers and what is missing.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ __all__ = ["ReportResult", "find_report", "report", "report_names"]
 
 DAY = timedelta(days=1)
 FEWEST_SECONDS = 60
-"""The shortest span that --by can ask for."""
+"""The shortest interval length for --by."""
 OF_ALL = (MEAN, TOTAL, COVERAGE, ALL_DOUBTS)
-"""What the query of a report says of all lines: the same in each."""
+"""Columns of the report query about all lines: the same value in each line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +54,14 @@ class ReportResult:
         report: what was asked for, with the columns as printed.
         system: the system it is about; `run_id` the run, if one was named.
         starts, ends: begin of the first and end of the last interval, UTC.
-        intervals: how many intervals are covered.
-        lines: what the lines are.
-        table: one row a line, columns of the reduction, unrounded and unscaled.
-        mean: column -> value over the whole span, by sums or as a mean level; None if not known.
-        total: column -> sum over the whole span; of objects, value of all of them together.
-        notes: what is missing, and what rests on an inference.
-        zone: in which times are printed.
-        restrictions: how the report was narrowed, in words.
+        intervals: number of intervals covered.
+        lines: kind of the lines.
+        table: a row for each line, with the reduction's columns, unrounded and unscaled.
+        mean: column -> value over the whole span, from sums or as a mean of samples; or None.
+        total: column -> sum over the whole span, or over all objects.
+        notes: what is missing, and what depends on inferred layouts.
+        zone: time zone of the printed times.
+        restrictions: the filters of the report, as text.
     """
 
     report: Report
@@ -80,7 +80,7 @@ class ReportResult:
 
     @property
     def summaries(self) -> list[tuple[str, dict[str, float | None]]]:
-        """The lines below the others, as far as there are any: name, and column -> value."""
+        """The mean and total lines that the report has: name, and column -> value."""
         lines = [("Mean", self.mean if self.lines is Lines.TIME else {}), ("Total", self.total)]
         return [(name, values) for name, values in lines if values]
 
@@ -91,10 +91,10 @@ def report_names() -> list[str]:
 
 
 def find_report(name: str) -> Report:
-    """The report of that name, in any case, with dashes or underscores.
+    """Find a report; names are case-insensitive, with dashes or underscores.
 
     Raises:
-        CpmonError: there is none; the nearest is suggested.
+        CpmonError: no such report; the message suggests the nearest name.
     """
     definition = {fold(key): report for key, report in reports().items()}.get(fold(name))
     if definition is None:
@@ -121,31 +121,31 @@ def report(  # noqa: PLR0913 - each is an option of the command
     zone: str | None = None,
     settings: Settings | None = None,
 ) -> ReportResult:
-    """A report over one system.
+    """Run a report over one system.
 
     Args:
         con: a connection on which the reductions are views.
         name: one of `report_names()`.
         run: limits to the system and window of a run.
-        system: needed when the store holds several and no run is named.
-        since, until: limits to intervals that end behind `since` and not behind `until`;
+        system: required if the store has several systems and no run is given.
+        since, until: limits to intervals that end after `since` and not after `until`;
             times without zone are UTC.
-        objects: only these: {"device": 0x1234} or a range of them {"device": (0xA00, 0xAFF)},
-            {"user": "LINUX001"} or those like {"user": "LNX*"}, {"class": "WEB"} or the users of
-            it, {"cpu": 0}, {"partition": "LPAR1"}. One that is followed has lines over time.
-        by: a line covers the intervals of such a span of `zone`, which begins on the hour, at
-            midnight, on Monday, or with the month; a report of objects has a line of each in it.
-        top: only so many objects, by the order of the report. each: in each line of time, instead
-            of over the whole span.
-        sort: a column of the report that the lines are ordered by, as `Sort.parse` reads it.
-        where: only lines that this holds for: an expression over the columns of the report.
-        columns: only these columns, behind times and keys, in their order.
+        objects: selects objects: {"device": 0x1234} or a range {"device": (0xA00, 0xAFF)},
+            {"user": "LINUX001"} or a pattern {"user": "LNX*"}, {"class": "WEB"} for the users of
+            a class, {"cpu": 0}, {"partition": "LPAR1"}. A single object has lines over time.
+        by: aggregates intervals into lines of this length, aligned in `zone` to the hour,
+            midnight, Monday or the month; reports of objects have a line for each object.
+        top: limits the number of objects, by the order of the report. each: applies the limit to
+            each line of time instead of the whole span.
+        sort: column to order lines by, as `Sort.parse` reads it.
+        where: filters lines: an expression over the columns of the report.
+        columns: shows only these columns, after times and keys, in their order.
         shift: limits to intervals in the hours of a shift of the settings.
-        zone: time zone of the printed times; the settings' by default.
+        zone: time zone of the printed times; default from the settings.
 
     Raises:
         NothingToReportError: the report has no line in that span.
-        CpmonError: an unknown name, or something that the report cannot do.
+        CpmonError: a name is unknown, or the report does not support an option.
     """
     definition, site = find_report(name), settings or Settings()
     span = _span(con, run, system)
@@ -181,18 +181,18 @@ def report(  # noqa: PLR0913 - each is an option of the command
 
 
 def _scope(definition: Report, span: Span) -> Scope:
-    """What the rows of a report rest on; those that tell since when, on all that was before."""
+    """The scope to read; reductions with `valid_from` read from the beginning."""
     since_when = {each.name for each in lineages(reductions()) if each.tells_since_when}
     since = None if definition.reduction in since_when else span.since
     return Scope(span.system, since, span.until)
 
 
 def _check_lines(definition: Report, span: Span, asked: Asked) -> None:
-    """Refuse lines that the report cannot have.
+    """Check that the report supports the requested lines.
 
     Raises:
-        CpmonError: they are too short, do not begin at midnight, or there are none by time or of
-            objects.
+        CpmonError: lines are too short, do not begin at midnight, or the report has no lines by
+            time or by object.
     """
     by, top = asked.by, asked.top
     if isinstance(by, timedelta) and by.total_seconds() < FEWEST_SECONDS:
@@ -233,7 +233,7 @@ def _check_lines(definition: Report, span: Span, asked: Asked) -> None:
 
 
 def _is_one(definition: Report, span: Span) -> bool:
-    """Whether one object is followed."""
+    """Whether the report follows a single object over time."""
     followed = {objects.column for objects in span.objects if objects.is_one}
     return bool(followed) and followed <= set(definition.keys)
 
@@ -288,7 +288,7 @@ def _read(
     shown, table = _known(shown, table.drop_columns(list(OF_ALL)))
     table = table.slice(0, 0) if is_empty else table
     if asked.where or (asked.top and not is_of_objects(definition)):
-        means, totals = {}, {}  # those of all lines, which are not shown
+        means, totals = {}, {}  # they would include lines that are not shown
     of_one = not is_of_objects(definition) or (
         _is_one(definition, span) and _objects(shown, table) == 1
     )
@@ -328,10 +328,10 @@ def _read(
 def _lines(
     con: duckdb.DuckDBPyConnection, asked: Asked, sql: str, values: Sequence[Any]
 ) -> pa.Table:
-    """The answer of a query of lines.
+    """Run the query of lines.
 
     Raises:
-        CpmonError: the condition of the reader compares what cannot be compared.
+        CpmonError: the user's condition compares incompatible types.
     """
     try:
         return con.sql(sql, params=list(values)).to_arrow_table()
@@ -347,9 +347,9 @@ def _lines(
 
 
 def _check_keys(con: duckdb.DuckDBPyConnection, definition: Report, span: Span) -> None:
-    """Refuse a reduction of the site with several rows for an object and interval.
+    """Check that a reduction of the site has one row for each object and interval.
 
-    Its rates would be those of one row, and counts and sums right: nobody would see it.
+    Otherwise rates would be too low while counts and sums are right, so nobody would notice.
     """
     where, values = replace(span, objects=()).where()
     keys = ", ".join(map(quoted, (TIME, *definition.keys)))
@@ -371,17 +371,17 @@ def _check_keys(con: duckdb.DuckDBPyConnection, definition: Report, span: Span) 
 
 
 def _objects(shown: Report, table: pa.Table) -> int:
-    """How many objects the lines are of: one that is followed may have parts of several kinds."""
+    """Number of objects in the lines; an object that is followed may have several parts."""
     if not shown.keys:
         return 1
-    listed = set(table.column_names)  # a key that is not shown tells lines apart
+    listed = set(table.column_names)  # lines differ in a key that is not shown
     if not listed.issuperset(shown.keys):
         return int(table.num_rows)
     return int(table.group_by(list(shown.keys)).aggregate([]).num_rows)
 
 
 def _shown(definition: Report, over_time: bool) -> Report:
-    """The report with or without the column of times, as its lines are times or objects."""
+    """The report with the column of times if lines are times, without it if they are objects."""
     if definition.lines is Lines.ROW:
         return definition
     columns = tuple(c for c in definition.columns if c.name != TIME or over_time)
@@ -391,7 +391,7 @@ def _shown(definition: Report, over_time: bool) -> Report:
 
 
 def _known(shown: Report, table: pa.Table) -> tuple[Report, pa.Table]:
-    """Without the optional columns that no line has."""
+    """Drops the optional columns that are NULL in all lines."""
     absent = {c.name for c in shown.columns if c.is_optional}
     absent = {name for name in absent if table.column(name).null_count == table.num_rows}
     columns = tuple(c for c in shown.columns if c.name not in absent)
@@ -401,7 +401,7 @@ def _known(shown: Report, table: pa.Table) -> tuple[Report, pa.Table]:
 def _numbers(
     shown: Report, values: Mapping[str, float | str | None] | None
 ) -> dict[str, float | None]:
-    """What a line below the others has of the columns that are shown, without names."""
+    """The numeric values of a mean or total line, for the columns shown."""
     columns = {column.name for column in shown.columns}
     return {
         name: value
@@ -411,7 +411,7 @@ def _numbers(
 
 
 def _mean_lengths(shown: Report, table: pa.Table) -> dict[str, float | None]:
-    """The mean length of the lines, however many intervals each covers."""
+    """The mean length of the lines, whatever the number of intervals in each."""
     lengths = [column.name for column in shown.columns if column.kind is Kind.ELAPSED]
     return {name: pc.mean(table.column(name)).as_py() for name in lengths}
 
@@ -419,7 +419,7 @@ def _mean_lengths(shown: Report, table: pa.Table) -> dict[str, float | None]:
 def _restrictions(
     definition: Report, result: ReportResult, span: Span, asked: Asked, where: str | None
 ) -> tuple[str, ...]:
-    """How the report was narrowed, in words."""
+    """The filters of the report, as text."""
     restrictions, by = _object_names(definition, span), asked.by
     if span.shift is not None:
         restrictions.append(f"shift {span.shift.name}")
@@ -435,10 +435,10 @@ def _restrictions(
 
 
 def _only(result: ReportResult, chosen: Collection[str]) -> ReportResult:
-    """The result with times, keys and the chosen columns, in their order."""
+    """The result with times, keys and the selected columns, in their order."""
     shown = result.report
     always = [c.name for c in shown.columns if c.name in (TIME, *shown.keys)]
-    by_name = {column.name: column for column in shown.columns}  # without those that are not known
+    by_name = {column.name: column for column in shown.columns}  # without columns that are all NULL
     names = [name for name in dict.fromkeys([*always, *chosen]) if name in by_name]
     return replace(
         result,
@@ -452,13 +452,13 @@ def _only(result: ReportResult, chosen: Collection[str]) -> ReportResult:
 def _unknown_object(
     con: duckdb.DuckDBPyConnection, definition: Report, span: Span
 ) -> CpmonError | None:
-    """The error for an object that the system never had, with the nearest that it had."""
+    """The error for an object that the system never had, with the nearest existing names."""
     columns = {column.name: column for column in definition.columns}
     for each in span.objects:
         if not each.is_one:
             continue
         option, name, value, lists = each.option, each.column, each.value, [definition]
-        if definition.lines is Lines.ROW:  # not all objects have rows in it
+        if definition.lines is Lines.ROW:  # logs may have no rows of an existing object
             able = [r for r in reports().values() if option in r.follows]
             lists = sorted(able, key=lambda r: r.lines is Lines.ROW)
         objects: set[Any] = set()
@@ -479,7 +479,7 @@ def _unknown_object(
 
 
 def _object_names(definition: Report, span: Span) -> list[str]:
-    """What the report follows, printed as its columns print it: a device number in hexadecimal."""
+    """The selected objects as their columns print them: device numbers in hexadecimal."""
     columns = {column.name: column for column in definition.columns}
     return [objects.text(columns) for objects in span.objects]
 
@@ -487,10 +487,10 @@ def _object_names(definition: Report, span: Span) -> list[str]:
 def _coverage_without_rows(
     con: duckdb.DuckDBPyConnection, definition: Report, span: Span
 ) -> dict[str, Any]:
-    """The intervals in which nothing happened, as `Source.coverage` has those of rows.
+    """Coverage of a span without rows, in the form of `Source.coverage`.
 
     Raises:
-        CpmonError: there are none, or there is no such object.
+        CpmonError: the span has no intervals, or there is no such object.
     """
     where, values = replace(span, objects=()).where()
     length = "coalesce(to_microseconds(CAST(seconds * 1e6 AS BIGINT)), INTERVAL 0 SECONDS)"
@@ -508,7 +508,7 @@ def _coverage_without_rows(
 def _nothing(
     con: duckdb.DuckDBPyConnection, definition: Report, span: Span, source_notes: tuple[str, ...]
 ) -> CpmonError:
-    """The error for a report without lines: of an object that there is not, or in its span."""
+    """The error for a report without lines: unknown object, or no interval in the span."""
     whose = " ".join(_object_names(definition, span))
     where, values = replace(span, since=None, until=None, shift=None).where()
     measured = " AND seconds IS NOT NULL" if definition.lines is not Lines.ROW else ""
@@ -530,14 +530,14 @@ def _nothing(
 
 
 MOST_DOUBTS = 5
-"""Kinds of doubts that a note tells apart."""
+"""Maximum number of kinds of doubts that a note lists."""
 
 
 def doubts_note(doubts: Iterable[tuple[str, int]]) -> list[str]:
-    """A note on what is not known of some rows, or only in part, with how many of each kind.
+    """A note on rows with unknown or incomplete values, with the count of each kind.
 
     Args:
-        doubts: their kinds, most frequent first, and how many rows have each.
+        doubts: kinds of doubts and their row counts, most frequent first.
     """
     kinds = [f"{doubt} ({n:,})" for doubt, n in doubts]
     if not kinds:
@@ -549,7 +549,7 @@ def doubts_note(doubts: Iterable[tuple[str, int]]) -> list[str]:
 
 
 def _clock_notes(con: duckdb.DuckDBPyConnection, dumps: Collection[str]) -> list[str]:
-    """Whether the clock was set while some dumps were written."""
+    """Notes on clock changes in the dumps."""
     ((back, shifted),) = con.execute(
         "SELECT count(*) FILTER (map_contains(findings, 'TOD_BACK')),"
         " count(*) FILTER (map_contains(findings, 'CLOCK_SET'))"
@@ -568,7 +568,7 @@ def _clock_notes(con: duckdb.DuckDBPyConnection, dumps: Collection[str]) -> list
 
 
 def _zone_hint(con: duckdb.DuckDBPyConnection, result: ReportResult) -> list[str]:
-    """How times are printed as the clocks of the system show them, where nobody chose a zone."""
+    """A hint to print times in the system's local time, if no zone was chosen."""
     ((zone_s,),) = con.execute(
         "SELECT arg_max(zone_s, last_tod) FROM meta.dump WHERE list_contains(?, dump)",
         [list(dumps_of(con, result.system, result.starts, result.ends))],

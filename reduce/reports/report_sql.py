@@ -1,6 +1,6 @@
-"""The SQL of a report: its lines and its mean line, from the sums behind a reduction's columns.
+"""Generates the SQL of a report: its lines and its mean line, from the sums of a reduction.
 
-The sums are those of intervals, or of the finest roll-ups that cover the span of the report.
+The sums come from intervals, or from the finest roll-ups that cover the span of the report.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ from .narrowing import LINES, Objects, Sort, is_of_objects
 
 COVERED, MEAN, TOTAL, COVERAGE, DOUBTS = "covered", "_mean", "_total", "_coverage", "_doubts"
 _LINE = "_line"
-"""The time of a line, whether it is shown or not."""
+"""The column with the time of a line; it is always in the query."""
 ELAPSED = ("seconds", "system_seconds")
-"""Times that all objects of an interval have in common: of several of them they count once."""
+"""Elapsed times that all objects of an interval share: counted once for several objects."""
 BEFORE = GRACE + timedelta(milliseconds=1)
-"""Of a span that roll-ups are asked for, the first of them begins that much earlier at most: its
-begin is the end of an interval, perhaps a late one, and is computed."""
+"""How much earlier than the span its first roll-up may begin: the begin is computed, and the
+previous interval may have ended late."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a report reads: a reduction, or the roll-ups of it at one level.
+    """The relation that a report reads: a reduction, or its roll-ups of one level.
 
     Attributes:
         relation: its name.
-        level: of the roll-ups, else empty.
-        shift, hours: which of the roll-ups.
+        level: level of the roll-ups; empty for a reduction.
+        shift, hours: shift of the roll-ups, and its hours.
     """
 
     relation: str
@@ -52,11 +52,11 @@ class Source:
 
     @property
     def is_rolled(self) -> bool:
-        """Whether a row covers more than an interval."""
+        """Whether the rows are roll-ups."""
         return bool(self.level)
 
     def where(self, span: Span) -> tuple[str, list[Any]]:
-        """The condition on its rows as SQL, and the values of its marks."""
+        """The SQL condition on its rows, and the values of its parameters."""
         if not self.is_rolled:
             return span.where()
         text, values = replace(span, since=None, until=None, shift=None).where()
@@ -71,15 +71,15 @@ class Source:
         return " AND ".join([text, *given]), [*values, *given.values()]
 
     def coverage(self, *, timed: bool) -> str:
-        """SQL: begin and end of what is covered, its intervals, and those without rates.
+        """SQL: begin and end of the coverage, its number of intervals, and those without rates.
 
         Args:
             timed: the rows have a length.
         """
         begins, ends, intervals, measured = TIME, TIME, "1", "true"
-        if self.is_rolled:  # objects that came later cover fewer intervals of a span than others
+        if self.is_rolled:  # an object that appeared later covers fewer intervals of the span
             begins, ends, intervals = "min(begins)", "max(ends)", "max(intervals)"
-        elif timed:  # of many objects one may begin later than the others
+        elif timed:  # one of several objects may begin later than the others
             length = "to_microseconds(CAST(round(min(seconds) * 1e6) AS BIGINT))"
             begins, measured = f"{TIME} - {length}", "count(seconds) > 0"
         return f"""
@@ -95,13 +95,13 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Which rows of a reduction are meant; `until` is inside, `since` is not.
+    """The rows of a reduction to read; `since` is exclusive, `until` inclusive.
 
     Attributes:
-        system: the only one; `run_id`: the run that names the span.
+        system: the system. run_id: the run that defines the span, if any.
         since, until: UTC without zone.
-        shift: only intervals that end in its hours.
-        objects: those that are meant; all without any.
+        shift: limits to intervals that end in its hours.
+        objects: the selected objects; empty selects all.
     """
 
     system: str
@@ -112,7 +112,7 @@ class Span:
     objects: tuple[Objects, ...] = ()
 
     def where(self) -> tuple[str, list[Any]]:
-        """The condition as SQL, and the values of its marks."""
+        """The SQL condition, and the values of its parameters."""
         conditions = {
             "system = ?": self.system,
             f"{TIME} > ?": self.since,
@@ -133,16 +133,16 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Which lines of a report are asked for, and in which order.
+    """The requested lines of a report and their order.
 
     Attributes:
-        over_time: lines are times (of each object, where there are several), else objects.
-        by: several intervals make one line: as many as end within this length, or month.
-        zone: whose hours, days, weeks and months are lines.
-        sort: the order; without it by time, or by the sort column of the report.
-        top: only so many objects, by the order: of the whole span, or in each line of time.
-        each: the latter.
-        where: the query of the lines that a condition holds for, as SQL over `LINES`.
+        over_time: lines are times (for each object, if there are several), else objects.
+        by: length of a line: the intervals that end within it, or within a month, are aggregated.
+        zone: time zone that hours, days, weeks and months are aligned to.
+        sort: the order; by default by time, or by the sort column of the report.
+        top: maximum number of objects, over the whole span or in each line of time.
+        each: `top` applies to each line of time.
+        where: SQL query over `LINES` with the lines that meet a condition.
     """
 
     over_time: bool
@@ -154,7 +154,7 @@ class Asked:
     where: str = ""
 
     def order(self, report: Report) -> list[str]:
-        """Expressions for ORDER BY, over the lines."""
+        """ORDER BY expressions over the lines."""
         keys = [quoted(key) for key in report.keys]
         greatest = [self.greatest(report)] if self.sort or report.sort else []
         if self.over_time and (self.top or (is_of_objects(report) and not self.sort)):
@@ -164,7 +164,7 @@ class Asked:
         return [_LINE, *keys]
 
     def greatest(self, report: Report) -> str:
-        """What puts the greatest objects first, for ORDER BY."""
+        """The ORDER BY expression that puts the top objects first."""
         sort = self.sort or Sort(report.sort)
         return sort.sql
 
@@ -172,11 +172,11 @@ class Asked:
 def lines_sql(
     report: Report, span: Span, source: Source, asked: Asked, of_all: Sequence[str] = ()
 ) -> tuple[str, list[Any]]:
-    """SELECT of a report's lines, and the values of its marks.
+    """SELECT of the lines of a report, and the values of its parameters.
 
     Args:
-        source: where it reads.
-        of_all: expressions that each line has behind its columns.
+        source: the relation to read.
+        of_all: expressions about all lines, appended to the columns.
     """
     where, values = source.where(span)
     shown, line, limit = [column.name for column in report.columns], TIME, ""
@@ -207,7 +207,7 @@ def lines_sql(
 
 
 def _among_greatest(report: Report, source: Source, asked: Asked, where: str) -> str:
-    """Whether a row is of one of the greatest objects of the whole span, as SQL."""
+    """SQL condition: the row belongs to one of the top objects of the whole span."""
     keys = ", ".join(map(quoted, report.keys))
     sort = asked.sort or Sort(report.sort)
     column = next(column for column in report.columns if column.name == sort.column)
@@ -218,20 +218,20 @@ def _among_greatest(report: Report, source: Source, asked: Asked, where: str) ->
         f" ORDER BY {order} LIMIT {asked.top}"
     )
     same = f"struct_pack({', '.join(f'{quoted(key)} := {quoted(key)}' for key in report.keys)})"
-    return f"{same} IN (SELECT {same} FROM ({greatest}))"  # of structs NULL equals NULL
+    return f"{same} IN (SELECT {same} FROM ({greatest}))"  # NULL equals NULL within structs
 
 
 def report_sql(
     report: Report, span: Span, source: Source, asked: Asked, *, doubted: bool
 ) -> tuple[str, list[Any]]:
-    """The query of a report, and the values of its marks.
+    """The query of a report, and the values of its parameters.
 
-    A row is a line. Behind the columns of the report each has what belongs to them all: the structs
-    `MEAN` and `TOTAL`, with the columns of these lines, and `COVERAGE`, and the list `DOUBTS` of
-    structs. So the rows of a reduction, which may have to be computed, are asked for once.
+    Each row is a line: the columns of the report, then values about all lines: the structs `MEAN`
+    and `TOTAL` with the values of these lines, the struct `COVERAGE`, and the list of structs
+    `DOUBTS`. So the rows of a reduction, which may have to be computed, are queried once.
 
     Args:
-        source: where it reads.
+        source: the relation to read.
         doubted: the rows have the column `doubts`.
     """
     where, values = source.where(span)
@@ -250,12 +250,12 @@ def report_sql(
 
 
 def doubts_sql(rows: str, count: str = "count(*)", key: str = "") -> str:
-    """SELECT of the kinds of doubts of some rows, and of how many rows of each, most first.
+    """SELECT of the kinds of doubts and their number of rows, most frequent first.
 
     Args:
-        rows: with the column `doubts`, as SQL.
-        count: of the rows behind several of them, as SQL.
-        key: a column of the rows that comes first, and whose values are told apart.
+        rows: rows with the column `doubts`, as SQL.
+        count: the aggregate that counts rows, as SQL.
+        key: a column to group by, which comes first.
     """
     columns = f"{key}, doubt" if key else "doubt"
     return f"""
@@ -267,7 +267,7 @@ def doubts_sql(rows: str, count: str = "count(*)", key: str = "") -> str:
 
 
 def _mean(report: Report, source: Source) -> str:
-    """The values of the mean line, as SQL over all rows; there is none below rows as they are."""
+    """The values of the mean line, as SQL over all rows; NULL if the lines are plain rows."""
     averaged = [c for c in report.columns if c.kind not in (Kind.KEY, Kind.ELAPSED)]
     if not averaged or report.lines is Lines.ROW:
         return "NULL"
@@ -276,7 +276,7 @@ def _mean(report: Report, source: Source) -> str:
 
 
 def _total(report: Report, source: Source) -> str:
-    """The values of all objects together, as SQL over all rows."""
+    """The values over all objects, as SQL over all rows."""
     columns = [column for column in report.columns if column.name in report.total]
     if not columns:
         return "NULL"
@@ -302,15 +302,15 @@ def _total_sql(column: ReportColumn, source: Source) -> str:
 
 
 def line_sql(column: ReportColumn, *, rolled: bool = False) -> str:
-    """The expression of a column over the rows of one line; those of a roll-up have the sums."""
+    """The expression of a column over the rows of one line, or over the sums of roll-ups."""
     name, over, under, factor = column.name, column.over, column.under, column.factor
     match column.kind:
         case Kind.RATIO if rolled:
             divisor = f"sum({time_of(over, under)})"
             return f"sum({amount_of(over, under)}) * {factor!r} / nullif({divisor}, 0)"
         case Kind.RATIO:
-            # Rows in which one of the two is not known, as of records of an older release.
-            # Of many columns DuckDB sums a CASE in less than half the time of a FILTER.
+            # Skip rows in which either is unknown, as in records of an older release.
+            # For many columns DuckDB sums a CASE in less than half the time of a FILTER.
             amount = f"sum(CASE WHEN {under} IS NOT NULL THEN {over} END)"
             divisor = f"sum(CASE WHEN {over} IS NOT NULL THEN {under} END)"
             return f"{amount} * {factor!r} / nullif({divisor}, 0)"
@@ -328,9 +328,9 @@ def line_sql(column: ReportColumn, *, rolled: bool = False) -> str:
 
 
 def possible_sql(column: ReportColumn, report: Report, source: Source) -> str:
-    """The expression of a column, NULL where it is more than the column that it is part of.
+    """The expression of a column, NULL if it exceeds the column that it is part of.
 
-    Of several rows that happens where the one is not known of all that the other is known of.
+    Over several rows this happens if the part is known in more rows than the whole.
     """
     part = line_sql(column, rolled=source.is_rolled)
     wholes = [other for other in report.columns if other.name == column.whole]
@@ -354,7 +354,7 @@ def run_window(
     """System, begin and end of a run, UTC without zone.
 
     Raises:
-        CpmonError: there is no such run, or it was not measured on the system that was named.
+        CpmonError: no such run, or the run belongs to another system than the given one.
     """
     rows = con.execute("SELECT run_id, system, since, until FROM meta.run").fetchall()
     windows = {str(run_id): (measured, since, until) for run_id, measured, since, until in rows}
@@ -373,7 +373,7 @@ def run_window(
 
 
 def shift_condition(shift: Shift, column: str) -> tuple[str, list[Any]]:
-    """The condition on a column of UTC times, and the values of its parameters."""
+    """The SQL condition on a column of UTC times, and the values of its parameters."""
     local = inside(f"timezone(?, timezone('UTC', {column}))")
     day, clock = f"isodow({local})", f"CAST({local} AS TIME)"
     listed = ", ".join(map(str, shift.days))
@@ -398,13 +398,13 @@ def source_of(
     by: LineLength | None = None,
     zone: ZoneInfo = _UTC,
 ) -> tuple[Source, tuple[str, ...]]:
-    """Where a report reads, and the notes about it.
+    """Choose the relation that a report reads, with notes about the choice.
 
     Args:
-        by, zone: lengths of its lines, and whose days, weeks and months these are.
+        by, zone: length of the lines, and the time zone that they are aligned to.
 
     Raises:
-        CpmonError: the intervals are no longer kept and no roll-up can stand for them.
+        CpmonError: the intervals are pruned and no roll-up can replace them.
     """
     fine = Source(definition.reduction)
     if definition.lines is Lines.ROW or rollup_of(definition.reduction) is None:
@@ -443,7 +443,7 @@ def source_of(
 
 
 def _lacks_intervals(con: duckdb.DuckDBPyConnection, definition: Report, span: Span) -> bool:
-    """Whether days may be kept in roll-ups only; told by what is kept, however long the span is."""
+    """Whether some days of the span may have roll-ups only, judging by the files of those days."""
     first = (span.since - GRACE).date() if span.since else date.min
     last = (span.until - INSIDE).date() if span.until else date.max
     names = {"reduction": definition.reduction, "system": span.system}
@@ -453,7 +453,7 @@ def _lacks_intervals(con: duckdb.DuckDBPyConnection, definition: Report, span: S
 def _check_shift(
     con: duckdb.DuckDBPyConnection, definition: Report, span: Span, level: str
 ) -> None:
-    """Roll-ups know the shifts that were set when they were made."""
+    """Check that the roll-ups were computed for the current hours of the shift."""
     if span.shift is None:
         return
     rows: list[Any] = con.execute(
@@ -472,7 +472,7 @@ def _check_shift(
 
 
 def _check_zone(level: str, days: list[date], zone: ZoneInfo) -> None:
-    """Roll-ups begin with hours and quarters of UTC; lines are to begin with those of the zone."""
+    """Check that lines of the zone align with roll-ups, which start on UTC hours or quarters."""
     offsets = (datetime.combine(day, time(), UTC).astimezone(zone).utcoffset() for day in days)
     if any((offset or timedelta()) % LEVELS[level] for offset in offsets):
         raise CpmonError(

@@ -1,4 +1,4 @@
-"""A report as an analyst knows it, as text or on a sheet: heading, lines, mean line, notes."""
+"""Formats a report as text or as a sheet: heading, lines, mean line, notes."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from .report import ReportResult
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """A limit beyond which values of a metric have a colour.
+    """A limit beyond which values of a metric are coloured.
 
-    `scale`: factor of the values before they are compared. `is_highest`: the limit is a maximum.
+    `scale`: factor applied to values before the comparison. `is_highest`: the limit is a maximum.
     """
 
     reduction: str
@@ -40,11 +40,11 @@ class Threshold:
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """A terminal that text is printed on.
+    """A terminal.
 
     Attributes:
-        width: characters of a line; columns that do not fit are left out, the last ones first.
-        thresholds: of values that are coloured; of several that are exceeded the last counts.
+        width: characters of a line; columns that do not fit are dropped from the right.
+        thresholds: limits for colours; the last exceeded one counts.
     """
 
     width: int | None = None
@@ -54,13 +54,13 @@ class Screen:
 def render_reports(
     results: Sequence[ReportResult], format: str = "text", screen: Screen | None = None
 ) -> bytes:
-    """Several reports, one below the other as text or Markdown, each on a sheet of an XLSX file.
+    """Render several reports: text and Markdown one below the other, XLSX a sheet for each.
 
     Args:
-        screen: the terminal that text is for; its colours are marks of `core.text.painted`.
+        screen: the terminal for text; colours are markup of `core.text.painted`.
 
     Raises:
-        CpmonError: the format holds one table.
+        CpmonError: the format can hold only one table.
     """
     if format == "xlsx":
         return b"".join(workbook(map(_sheet, results)))
@@ -77,12 +77,12 @@ def render_reports(
 def render_report(
     result: ReportResult, format: str = "text", screen: Screen | None = None
 ) -> bytes:
-    """A report as text, or its unrounded lines in any format of `render`.
+    """Render a report as text, or its unrounded lines in any format of `render`.
 
-    Text is printed by the rules of `printing`.
+    Text follows the rules of `printing`.
 
     Raises:
-        CpmonError: there is no such format.
+        CpmonError: no such format.
     """
     if format in ("text", "table"):
         return printable(_text(result, screen or Screen())).encode()
@@ -131,7 +131,7 @@ def _no(count: int) -> pa.Array:
 
 
 def _fitting(result: ReportResult, widths: Sequence[int], width: int | None) -> int:
-    """How many columns fit into a width, with times and keys in any case."""
+    """Number of columns that fit into a width; times and keys are always included."""
     always = (TIME, *result.report.keys)
     needed = 1 + max(
         (n for n, column in enumerate(result.report.columns) if column.name in always), default=0
@@ -147,7 +147,7 @@ def _fitting(result: ReportResult, widths: Sequence[int], width: int | None) -> 
 def _coloured(
     result: ReportResult, columns: Sequence[ReportColumn], thresholds: Sequence[Threshold]
 ) -> dict[int, tuple[pa.Array, str]]:
-    """Number of a column -> which of its values are beyond a threshold, and the colour."""
+    """Column number -> mask of the values beyond a threshold, and the colour."""
     coloured: dict[int, tuple[pa.Array, str]] = {}
     numbers = {column.name: number for number, column in enumerate(columns)}
     for threshold in thresholds:
@@ -162,7 +162,7 @@ def _coloured(
 
 
 def report_heading(result: ReportResult) -> list[str]:
-    """Two lines: name and title; system, run, how it was narrowed, span and zone."""
+    """Two lines: name and title; system, run, filters, span and time zone."""
     run = f", run {result.run_id}" if result.run_id else ""
     first, last = (clock(time, result.zone) for time in (result.starts, result.ends))
     narrowed = "".join(f", {restriction}" for restriction in result.restrictions)
@@ -174,19 +174,19 @@ def report_heading(result: ReportResult) -> list[str]:
 
 
 def _cell(column: ReportColumn, value: Any, result: ReportResult) -> str:
-    """A value on one line, whatever a name holds."""
+    """Formats a value on one line; line breaks in names are escaped."""
     return cell_text(column, value, result.zone).replace("\r", "\\r").replace("\n", "\\n")
 
 
 def _heads(columns: Sequence[ReportColumn]) -> list[list[str]]:
-    """Stacked labels, the units as their last line, filled from above to one height."""
+    """Stacked labels with the units as last line, padded at the top to equal height."""
     stacks = [[*column.label.split("|"), column.unit] for column in columns]
     height = max(map(len, stacks))
     return [[""] * (height - len(stack)) + stack for stack in stacks]
 
 
 def _sheet(result: ReportResult) -> Sheet:
-    """The unrounded lines of a report and its mean line; headings say units and zone."""
+    """The unrounded lines of a report and its mean line; headings include units and zone."""
     columns = result.report.columns
     values = [partial(_value, column, result) for column in columns]
     cells = [
@@ -217,7 +217,7 @@ def _column(column: ReportColumn, result: ReportResult) -> Column:
 
 
 def _number_format(column: ReportColumn) -> str:
-    """Excel's format with the decimals that the report prints."""
+    """Excel's number format with the decimals of the report."""
     if column.base == HEX:
         return ""
     match column.form.style:
@@ -227,7 +227,7 @@ def _number_format(column: ReportColumn) -> str:
             return "#,##0"
         case Style.KEPT:
             return "0.000"
-    return "0.00"  # seconds, which the report prints as minutes and seconds
+    return "0.00"  # seconds; the report prints minutes and seconds
 
 
 def _value(column: ReportColumn, result: ReportResult, value: Any) -> Any:
