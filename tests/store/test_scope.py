@@ -98,8 +98,12 @@ def made(folder: Path, lives: list[Life], chance: random.Random) -> Store:
 
 
 def spans(chance: random.Random, count: int, lives: list[Life]) -> Iterator[Scope]:
-    """Spans of any begin, and for each system some behind intervals in which counters slipped."""
+    """Spans of any begin; for each system some behind intervals in which counters slipped.
+
+    And one whose first interval, of each processor and user, has its sample before in another day.
+    """
     for life in lives:
+        yield Scope(life.system, _moment(24 * 3600 + 60), _moment(24 * 3600 + 7200))
         for slip in chance.sample(life.slips, 2):
             yield Scope(life.system, _moment(slip + 60), _moment(slip + 7200))
     for _ in range(count):
