@@ -94,9 +94,13 @@ def _files_of(dump: Path) -> Sequence[Path]:
     """The dump itself, the files of a folder, or the matches of a pattern, by name."""
     from ...config.settings import PATTERNS
 
-    if dump.is_dir():
+    try:
+        is_folder, is_missing = dump.is_dir(), not dump.exists()
+    except PermissionError:  # reading it tells what is not allowed
+        return [dump]
+    if is_folder:
         patterns = [f"{glob.escape(str(dump))}/**/{pattern}" for pattern in PATTERNS]
-    elif any(sign in str(dump) for sign in "*?[") and not dump.exists():
+    elif any(sign in str(dump) for sign in "*?[") and is_missing:
         patterns = [str(dump)]
     else:
         return [dump]
@@ -105,10 +109,10 @@ def _files_of(dump: Path) -> Sequence[Path]:
     files = sorted(file for file in found if file.is_file())
     if not files:
         raise CpmonError(
-            "there is no dump" + (" in the folder" if dump.is_dir() else " of that name"),
+            "there is no dump" + (" in the folder" if is_folder else " of that name"),
             code="dump-missing",
             place=str(dump),
-            expected=f"files named {', '.join(PATTERNS)}" if dump.is_dir() else "a file",
+            expected=f"files named {', '.join(PATTERNS)}" if is_folder else "a file",
             effect="nothing landed",
             remedy="name the files themselves: their names may end in anything",
         )

@@ -54,7 +54,4 @@ def test_what_cannot_be_plotted_is_told_and_leaves_no_file(
     answer = cpmon(*report, "--plot", tmp_path / "a.gif")
     assert answer.status == Status.USAGE
     assert ".svg or .png" in answer.err
-    answer = cpmon(*report, "--columns", "total_util")
-    assert answer.status == Status.USAGE
-    assert "--plot FILE" in answer.err
     assert list(tmp_path.iterdir()) == []

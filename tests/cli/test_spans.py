@@ -137,8 +137,12 @@ def test_reduce_takes_days(word: str, status: Status, cpmon: Cpmon, store: Path)
     assert day.status is status, day.err
 
 
-DIFFERENT = {"--output", "--store", "--system", "--container", "--format", "--engine"}
-"""Files or folders, patterns or names, and choices that a command has more or less of."""
+DIFFERENT = {
+    *("--output", "--store", "--system", "--container", "--format", "--engine"),
+    *("--where", "--sort"),
+}
+"""Files or folders, patterns or names, choices that a command has more or less of; and fields of
+records or columns of reports."""
 
 
 def test_options_of_one_name_mean_one_thing():

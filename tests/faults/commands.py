@@ -227,6 +227,7 @@ LIKE = {
         "batch status",
         "store info",
         "store catalogue",
+        "completion",
         "schema list",
         "schema show",
         "schema dictionary",
