@@ -93,11 +93,11 @@ SELECT system,
        storage_sum,
        -- Members whose virtual storage is known.
        storage_members,
-       -- Virtual storage of all members times their elapsed seconds, MiB s. NULL
-       -- where that of one of them is not known.
+       -- Virtual storage of all members times their elapsed seconds, MiB s.
+       -- NULL where that of one of them is not known.
        storage_mib_seconds,
-       -- Resident pages of all members times their elapsed seconds, page s. NULL
-       -- where those above 2 GB of one of them are not known.
+       -- Resident pages of all members times their elapsed seconds, page s.
+       -- NULL where those above 2 GB of one of them are not known.
        resident_page_seconds,
        doubts
 FROM grouped;
