@@ -255,9 +255,9 @@ def _options(
     **others: Any,
 ) -> dict[str, Any]:
     """Converts the options of the command to arguments of `report`."""
-    named = {"user": user, "partition": partition}
+    named = {"user": user, "partition": partition, "class": user_class}
     capitals = {option: name and name.upper() for option, name in named.items()}
-    objects = {"cpu": cpu, "device": device, "class": user_class, **capitals}
+    objects = {"cpu": cpu, "device": device, **capitals}
     followed = {option: value for option, value in objects.items() if value is not None}
     return {"objects": followed, "each": top_of == "line", **others}
 

@@ -49,9 +49,7 @@ def metrics() -> tuple[Metric, ...]:
     folder = files(__package__)
     names = sorted(file.name for file in folder.iterdir() if file.name.endswith(".csv"))
     rows = [metric for name in names for metric in read_metrics(folder / name)]
-    for document in own_documents():
-        for number, keys in enumerate(document.read(ReportsKeys).metric):
-            rows.append(_own_metric(keys, document.place(f"metric[{number}]")))
+    rows += own_metrics()
     _check_unique(rows)
     return tuple(rows)
 
@@ -205,27 +203,18 @@ class ReportKeys(Table, frozen=True):
     notes: list[str | Note] = msgspec.field(default_factory=list)
 
 
-class MetricKeys(Table, frozen=True):
-    """A metric of the site: the columns of `*.csv`, most of them optional."""
-
-    name: Text
-    views: Names
-    kind: Text
-    numerator: str = ""
-    denominator: str = ""
-    factor: str = ""
-    expression: str = ""
-    unit: str = ""
-    format: str = "0"
-    width: int = 7
-    heading: str = ""
-    label: str = ""
-    low: str = ""
-    high: str = ""
-    compare: str = ""
-    since: str = ""
-    until: str = ""
-    meaning: str = ""
+MetricKeys: Any = msgspec.defstruct(
+    "MetricKeys",
+    [
+        *(needed := [("name", Text), ("views", Names), ("kind", Text)]),
+        *(usual := [("format", str, "0"), ("width", int, 7)]),
+        *((key, str, "") for key in HEADER if key not in {k for k, *_ in (*needed, *usual)}),
+    ],
+    bases=(Table,),
+    module=__name__,
+    frozen=True,
+)
+"""A metric of the site: the columns of a row of `*.csv`, of which few are needed."""
 
 
 class ReportsKeys(Table, frozen=True):
@@ -244,7 +233,21 @@ def own_documents() -> Iterator[Document]:
     return (Document(text, path, "the reports") for path, text in definitions().tables)
 
 
-def _own_metric(keys: MetricKeys, place: str) -> Metric:
+@of_definitions
+def own_metrics() -> tuple[Metric, ...]:
+    """The metrics of the site.
+
+    Raises:
+        CpmonError: one has an unknown key or an invalid value.
+    """
+    return tuple(
+        _own_metric(keys, document.place(f"metric[{number}]"))
+        for document in own_documents()
+        for number, keys in enumerate(document.read(ReportsKeys).metric)
+    )
+
+
+def _own_metric(keys: Any, place: str) -> Metric:
     row = {key: str(value) for key, value in msgspec.structs.asdict(keys).items()}
     return _metric(row | {"views": " ".join(keys.views)}, place)
 

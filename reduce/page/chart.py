@@ -25,6 +25,7 @@ from ..metrics import metric_of
 from ..metrics.report_set import END, own_documents, reports
 from ..metrics.report_shape import TIME, Lines, Report, ReportColumn
 from ..reports.cells import cell_text
+from ..reports.narrowing import known_column
 from ..reports.report_sql import Asked, Span, lines_sql, source_of
 
 
@@ -143,9 +144,7 @@ def _own(document: Document) -> Iterator[Chart]:
         for series in chart.series:
             if series.report not in reports():
                 raise unknown("report", series.report, reports(), place=place)
-            columns = [column.name for column in reports()[series.report].columns]
-            if series.column not in columns:
-                raise unknown(f"column of {series.report}", series.column, columns, place=place)
+            known_column(series.column, reports()[series.report], place)
         yield chart
 
 

@@ -24,6 +24,7 @@ from ...schemas.registry import record_of, tables
 from ...store.results.lineage import BY_TIME
 from ...store.sandbox.guard import relations_read
 from ...store.views.relations import is_landed
+from ..metrics.report_set import own_metrics
 from ..metrics.rollups import rollup_of
 from ..metrics.views import (
     DOUBTS,
@@ -121,10 +122,11 @@ def reductions() -> tuple[Reduction, ...]:
 
 def _reductions() -> tuple[Reduction, ...]:
     folder = files(__package__) / "sql"
-    shipped = [f for f in folder.iterdir() if f.name.endswith(".sql")]
+    shipped = [file for file in folder.iterdir() if file.name.endswith(".sql")]
     parsed = [parse(file.name, file.read_text(encoding="utf-8")) for file in shipped]
     settings = settings_view()
-    own = _own_views({view.name for view in (*with_metrics(parsed), settings)})
+    own = [*_own_views({view.name for view in (*parsed, settings)})]
+    _check_own_metrics([*parsed, *own, settings])
     return ordered([*with_metrics([*parsed, *own]), settings])
 
 
@@ -134,13 +136,15 @@ def _own_views(shipped: Collection[str]) -> Iterator[ParsedView]:
     Args:
         shipped: names that are taken.
     """
-    for path, text in definitions().views:
-        view = parse(path, text)
-        if view.name in shipped:
+    views = [(path, parse(path, text)) for path, text in definitions().views]
+    taken = {*shipped, *(view.name for _, view in views)}
+    for path, view in views:
+        if view.name in shipped or view.name.startswith("_"):
             raise CpmonError(
-                "a reduction of the site has the name of a shipped one",
+                "a reduction of the site has a name that it cannot have",
                 code="definition-name-taken",
                 place=path,
+                expected="a name that no shipped reduction has, and that does not begin with _",
                 found=view.name,
                 remedy="give the view and its file another name",
             )
@@ -154,7 +158,7 @@ def _own_views(shipped: Collection[str]) -> Iterator[ParsedView]:
                 found=", ".join(sorted(columns)),
             )
         try:
-            reads = relations_read(view.select)
+            reads = relations_read(view.select, taken)
             for read in reads:
                 if "." in read and not is_landed(read):
                     raise CpmonError("there is no such relation", found=read)
@@ -166,6 +170,27 @@ def _own_views(shipped: Collection[str]) -> Iterator[ParsedView]:
                 expected="one SELECT from monitor.*, interval.*, meta.* and reductions",
                 found=f"{error.problem}; {error.found}",
             ) from None
+
+
+def _check_own_metrics(views: Iterable[ParsedView]) -> None:
+    """Refuse metrics of the site that no view would compute.
+
+    Raises:
+        CpmonError: one is of a view that does not exist, or has the name of a column, which would
+            be shown instead.
+    """
+    columns = {view.name: {item.name for item in view.items} for view in views}
+    for metric in own_metrics():
+        for view in metric.views:
+            if view not in columns:
+                raise unknown("reduction", view, columns, place=metric.place)
+            if metric.is_computed and metric.name in columns[view]:
+                raise CpmonError(
+                    f"a metric of the site has the name of a column of {view}",
+                    place=metric.place,
+                    expected="a name that the SQL of the reduction does not select",
+                    found=metric.name,
+                )
 
 
 def reduction(name: str) -> Reduction:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,8 @@ import duckdb
 from ...core.errors import CpmonError
 from ...core.names import unknown
 from ...core.sql import name as quoted
+from ...store.catalogue.connection import Connection
+from ...store.runs.classes import OTHER, ClassRule, class_rules, class_sql, like_pattern
 from ...store.sandbox.guard import condition_tree
 from ..metrics.report_set import reports
 from ..metrics.report_shape import Lines, Report, ReportColumn
@@ -27,6 +29,9 @@ NOUNS = {
 LINES = "report_lines"
 """The relation that a condition filters."""
 WILD = ("*", "?")
+"""Wildcards of a pattern: any text, any character."""
+WITH_PATTERNS = ("user", "class")
+"""Options that take patterns; a partition may be called *PHYSICAL*."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,52 +40,59 @@ class Objects:
 
     Attributes:
         option: key of `NOUNS`. column: the column with the objects.
-        value: a value; a text with * or ? is a pattern, a pair is an inclusive range.
-        is_class: the value is the class of the users in the column.
+        value: a value; a text with wildcards is a pattern, a pair is an inclusive range.
+        rules: of the user classes, if the value is the class of the users in the column.
     """
 
     option: str
     column: str
     value: Any
-    is_class: bool = False
+    rules: tuple[ClassRule, ...] | None = None
 
     @property
     def is_one(self) -> bool:
         """Whether it selects at most one object."""
-        return not (self.is_class or self._is_pattern or isinstance(self.value, tuple))
+        return not (self._is_class or self._is_pattern or isinstance(self.value, tuple))
+
+    @property
+    def _is_class(self) -> bool:
+        return self.rules is not None
 
     @property
     def _is_pattern(self) -> bool:
-        return isinstance(self.value, str) and any(sign in self.value for sign in WILD)
+        return self.option in WITH_PATTERNS and any(sign in self.value for sign in WILD)
 
     def where(self) -> tuple[str, list[Any]]:
         """The SQL condition, and the values of its parameters."""
         column = quoted(self.column)
-        if self.is_class:
-            users = 'SELECT userid FROM meta.user_class WHERE upper("class") = upper(?)'
-            return f"{column} IN ({users})", [self.value]
+        if self.rules is not None:
+            of_user, values = class_sql(self.rules, column)
+            return f"{of_user} = ?", [*values, self.value]
         if isinstance(self.value, tuple):
             return f"{column} BETWEEN ? AND ?", [*self.value]
         if self._is_pattern:
-            return f"{column} GLOB ?", [self.value.replace("[", "[[]")]
+            return f"{column} LIKE ? ESCAPE '^'", [like_pattern(self.value)]
         return f"{column} = ?", [self.value]
 
     def text(self, columns: Mapping[str, ReportColumn]) -> str:
         """Text for the heading of the report; device numbers are hexadecimal."""
         values = self.value if isinstance(self.value, tuple) else (self.value,)
         printed = columns.get(self.column)
-        shown = [cell_text(printed, v) if printed and not self.is_class else str(v) for v in values]
-        return f"{'class' if self.is_class else self.column} {'-'.join(shown)}"
+        shown = [cell_text(printed, v) if printed and not self._is_class else v for v in values]
+        return f"{'class' if self._is_class else self.column} {'-'.join(map(str, shown))}"
 
 
-def objects_of(definition: Report, given: Mapping[str, Any]) -> tuple[Objects, ...]:
+def objects_of(
+    con: duckdb.DuckDBPyConnection, definition: Report, given: Mapping[str, Any]
+) -> tuple[Objects, ...]:
     """The objects that options select in a report.
 
     Args:
+        con: a connection to the store that has the user classes.
         given: option -> value.
 
     Raises:
-        CpmonError: the report has no column of such objects.
+        CpmonError: the report has no column of such objects, or there is no such user class.
     """
     chosen = []
     for option, value in given.items():
@@ -93,8 +105,20 @@ def objects_of(definition: Report, given: Mapping[str, Any]) -> tuple[Objects, .
                 code="report-filter-unsupported",
                 remedy=f"leave the {NOUNS[option]} out, or ask for one of {', '.join(able)}",
             )
-        chosen.append(Objects(option, column, value, is_class))
+        chosen.append(Objects(option, column, value, _rules(con, value) if is_class else None))
     return tuple(chosen)
+
+
+def _rules(con: duckdb.DuckDBPyConnection, name: str) -> tuple[ClassRule, ...]:
+    """The rules of the user classes, one of which has this name.
+
+    They hold for any user id, also of users whose samples were pruned, unlike `meta.user_class`.
+    """
+    rules = class_rules(con.store) if isinstance(con, Connection) else ()
+    names = {*(rule.name for rule in rules), OTHER}
+    if name not in names:
+        raise unknown("user class", name, names)
+    return rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +138,7 @@ class Sort:
             CpmonError: the report has no such column, or the direction is unknown.
         """
         name, _, direction = text.partition(":")
-        column = column_of(name, definition)
+        column = known_column(name, definition)
         if direction not in ("", "asc", "desc"):
             raise CpmonError(
                 "--sort has a direction that means nothing",
@@ -130,7 +154,7 @@ class Sort:
         return f"{quoted(self.column)} {'DESC' if self.is_descending else 'ASC'} NULLS LAST"
 
 
-def column_of(name: str, definition: Report) -> str:
+def known_column(name: str, definition: Report, place: str | None = None) -> str:
     """Find a column of a report; names are case-insensitive.
 
     Raises:
@@ -138,7 +162,7 @@ def column_of(name: str, definition: Report) -> str:
     """
     names = [column.name for column in definition.columns]
     if name.lower() not in names:
-        raise unknown(f"column of {definition.name}", name, names)
+        raise unknown(f"column of {definition.name}", name, names, place=place)
     return name.lower()
 
 
@@ -151,11 +175,9 @@ def condition_sql(con: duckdb.DuckDBPyConnection, text: str, definition: Report)
     Raises:
         CpmonError: it is not an expression over these columns only.
     """
-    columns: Collection[str] = [column.name for column in definition.columns]
     sql, named = condition_tree(con, text, LINES)
     for name in named:
-        if name.lower() not in columns:
-            raise unknown(f"column of {definition.name}", name, columns, place=f"--where {text}")
+        known_column(name, definition, f"--where {text}")
     return sql
 
 

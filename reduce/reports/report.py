@@ -33,8 +33,18 @@ from ..metrics.views import DOUBTS
 from ..reductions.reductions import inferred_notes, reduction, reductions, tables_of
 from .cells import cell_text, utc
 from .layout_notes import dumps_of, layout_notes, levels_of, missing, notes_of
-from .narrowing import NOUNS, Sort, column_of, condition_sql, is_of_objects, objects_of
-from .report_sql import COVERAGE, MEAN, TOTAL, Asked, Span, report_sql, run_window, source_of
+from .narrowing import NOUNS, Sort, condition_sql, is_of_objects, known_column, objects_of
+from .report_sql import (
+    COVERAGE,
+    MEAN,
+    TOTAL,
+    Asked,
+    Source,
+    Span,
+    report_sql,
+    run_window,
+    source_of,
+)
 from .report_sql import DOUBTS as ALL_DOUBTS
 
 __all__ = ["ReportResult", "find_report", "report", "report_names"]
@@ -148,36 +158,36 @@ def report(  # noqa: PLR0913 - each is an option of the command
         CpmonError: a name is unknown, or the report does not support an option.
     """
     definition, site = find_report(name), settings or Settings()
-    span = _span(con, run, system)
-    narrowed = replace(
-        span,
-        since=max(filter(None, (span.since, utc(since))), default=None),
-        until=min(filter(None, (span.until, utc(until))), default=None),
+    whole = _span(con, run, system)
+    span = replace(
+        whole,
+        since=max(filter(None, (whole.since, utc(since))), default=None),
+        until=min(filter(None, (whole.until, utc(until))), default=None),
         shift=site.shift(shift) if shift else None,
-        objects=objects_of(definition, objects or {}),
+        objects=objects_of(con, definition, objects or {}),
     )
-    known_zone = find_zone(zone or site.zone(span.system))
-    asked = Asked(
-        definition.lines is Lines.TIME
-        or definition.keys == ()
-        or _is_one(definition, narrowed)
-        or by is not None,
-        by,
-        known_zone.key,
-        Sort.parse(sort, definition) if sort else None,
-        top,
-        each,
-        condition_sql(con, where, definition) if where else "",
-    )
-    _check_lines(definition, narrowed, asked)
-    chosen = [column_of(column, definition) for column in columns]
-    point(con, _scope(definition, narrowed))
-    result = _read(con, definition, narrowed, asked, known_zone)
-    result = replace(result, restrictions=_restrictions(definition, result, narrowed, asked, where))
+    lines_zone = find_zone(zone or site.zone(span.system))
+    asked = Asked(_is_over_time(definition, span, by), by, lines_zone.key, top=top, each=each)
+    shown = _shown(definition, asked.over_time)
+    if sort:
+        asked = replace(asked, sort=Sort.parse(sort, shown))
+    if where:
+        asked = replace(asked, where=condition_sql(con, where, shown))
+    chosen = [known_column(column, shown) for column in columns]
+    _check_lines(definition, span, asked)
+    point(con, _scope(definition, span))
+    result = _read(con, definition, shown, span, asked, lines_zone)
+    result = replace(result, restrictions=_restrictions(definition, result, span, asked, where))
     result = _only(result, chosen) if chosen else result
     if zone is None and not site.has_zone(span.system):
         return replace(result, notes=(*result.notes, *_zone_hint(con, result)))
     return result
+
+
+def _is_over_time(definition: Report, span: Span, by: LineLength | None) -> bool:
+    """Whether lines are times, of one or of several objects."""
+    is_of_time = definition.lines is Lines.TIME or not definition.keys
+    return is_of_time or by is not None or _is_one(definition, span)
 
 
 def _scope(definition: Report, span: Span) -> Scope:
@@ -261,6 +271,7 @@ def _span(con: duckdb.DuckDBPyConnection, run: str | None, system: str | None) -
 def _read(
     con: duckdb.DuckDBPyConnection,
     definition: Report,
+    shown: Report,
     span: Span,
     asked: Asked,
     zone: ZoneInfo,
@@ -268,15 +279,11 @@ def _read(
     if definitions().has_view(definition.reduction) and definition.lines is not Lines.ROW:
         _check_keys(con, definition, span)
     over_time = asked.over_time
-    shown = _shown(definition, over_time)
     source, source_notes = source_of(con, definition, span, asked.by, zone)
-    doubted = DOUBTS in (column.name for column in reduction(definition.reduction).columns)
-    table = _lines(con, asked, *report_sql(shown, span, source, asked, doubted=doubted))
-    is_empty = False
-    if asked.where and not table.num_rows:
-        rest = replace(asked, where="")
-        table = _lines(con, rest, *report_sql(shown, span, source, rest, doubted=doubted))
-        is_empty = True
+    table = _lines(con, shown, span, source, asked)
+    is_empty = bool(asked.where) and not table.num_rows
+    if is_empty:  # what is said of all lines stands in each of them
+        table = _lines(con, shown, span, source, replace(asked, where=""))
     if table.num_rows:
         means, totals, coverage, doubts = (table.column(o)[0].as_py() for o in OF_ALL)
     elif definition.lines is Lines.ROW:
@@ -292,12 +299,10 @@ def _read(
     of_one = not is_of_objects(definition) or (
         _is_one(definition, span) and _objects(shown, table) == 1
     )
-    mean, total = {}, {} if over_time and of_one else _numbers(shown, totals)
-    if over_time and of_one and means:
-        sums = {column.name for column in shown.columns if column.kind is Kind.TOTAL}
-        mean = _numbers(shown, means)
-        total = {column: mean.pop(column) for column in sums & mean.keys()}
-        mean |= _mean_lengths(shown, table)
+    if over_time and of_one:
+        mean, total = _mean_and_sums(shown, table, means)
+    else:
+        mean, total = {}, _numbers(shown, totals)
     dumps = dumps_of(con, span.system, starts, ends)
     levels = levels_of(dumps.values())
     return ReportResult(
@@ -326,15 +331,17 @@ def _read(
 
 
 def _lines(
-    con: duckdb.DuckDBPyConnection, asked: Asked, sql: str, values: Sequence[Any]
+    con: duckdb.DuckDBPyConnection, shown: Report, span: Span, source: Source, asked: Asked
 ) -> pa.Table:
-    """Run the query of lines.
+    """Query the lines, each with the values about all of them.
 
     Raises:
         CpmonError: the user's condition compares incompatible types.
     """
+    doubted = DOUBTS in (column.name for column in reduction(shown.reduction).columns)
+    sql, values = report_sql(shown, span, source, asked, doubted=doubted)
     try:
-        return con.sql(sql, params=list(values)).to_arrow_table()
+        return con.sql(sql, params=values).to_arrow_table()
     except (duckdb.BinderException, duckdb.ConversionException, duckdb.CatalogException) as error:
         if not asked.where:
             raise
@@ -408,6 +415,19 @@ def _numbers(
         for name, value in (values or {}).items()
         if name in columns and not isinstance(value, str)
     }
+
+
+Values = dict[str, float | None]
+
+
+def _mean_and_sums(
+    shown: Report, table: pa.Table, means: Mapping[str, float | str | None] | None
+) -> tuple[Values, Values]:
+    """The mean line of lines by time, and its values that are sums."""
+    mean = _numbers(shown, means)
+    sums = {column.name for column in shown.columns if column.kind is Kind.TOTAL}
+    total = {column: mean.pop(column) for column in sums & mean.keys()}
+    return (mean | _mean_lengths(shown, table) if means else mean), total
 
 
 def _mean_lengths(shown: Report, table: pa.Table) -> dict[str, float | None]:

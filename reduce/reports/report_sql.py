@@ -156,17 +156,16 @@ class Asked:
     def order(self, report: Report) -> list[str]:
         """ORDER BY expressions over the lines."""
         keys = [quoted(key) for key in report.keys]
-        greatest = [self.greatest(report)] if self.sort or report.sort else []
+        greatest = [self.ranking(report).sql] if self.sort or report.sort else []
         if self.over_time and (self.top or (is_of_objects(report) and not self.sort)):
             return [_LINE, *greatest, *keys]
         if self.sort or not (self.over_time or report.lines is Lines.ROW):
             return [*greatest, _LINE, *keys]
         return [_LINE, *keys]
 
-    def greatest(self, report: Report) -> str:
-        """The ORDER BY expression that puts the top objects first."""
-        sort = self.sort or Sort(report.sort)
-        return sort.sql
+    def ranking(self, report: Report) -> Sort:
+        """The order that puts the top objects first."""
+        return self.sort or Sort(report.sort)
 
 
 def lines_sql(
@@ -198,8 +197,9 @@ def lines_sql(
         lines = f"WITH {LINES} AS ({lines}) {asked.where}"
     order = asked.order(report)
     if asked.top and asked.each:
-        limit = f" QUALIFY row_number() OVER (PARTITION BY {_LINE} ORDER BY"
-        limit += f" {', '.join([asked.greatest(report), *report.keys])}) <= {asked.top}"
+        ranking = ", ".join([asked.ranking(report).sql, *map(quoted, report.keys)])
+        number = f"row_number() OVER (PARTITION BY {_LINE} ORDER BY {ranking})"
+        limit = f" QUALIFY {number} <= {asked.top}"
     elif asked.top and (report.lines is Lines.ROW or not asked.over_time):
         order[-1] += f" LIMIT {asked.top}"
     without = ", ".join([_LINE, *map(quoted, hidden)])
@@ -208,8 +208,7 @@ def lines_sql(
 
 def _among_greatest(report: Report, source: Source, asked: Asked, where: str) -> str:
     """SQL condition: the row belongs to one of the top objects of the whole span."""
-    keys = ", ".join(map(quoted, report.keys))
-    sort = asked.sort or Sort(report.sort)
+    keys, sort = ", ".join(map(quoted, report.keys)), asked.ranking(report)
     column = next(column for column in report.columns if column.name == sort.column)
     amount = f"{possible_sql(column, report, source)} AS {quoted(column.name)}"
     order = ", ".join([sort.sql, keys])

@@ -13,6 +13,7 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
 
+from ..sandbox.guard import nodes_of
 from ..scope import ALL, Scope
 from .connection import LIVE, Connection
 
@@ -35,7 +36,7 @@ def query_scope(connection: Connection, sql: str) -> Scope:
     if TIME not in sql.lower() or not sql.lower().startswith(("select", "with", "from")):
         return ALL
     ((tree,),) = connection.execute("SELECT json_serialize_sql(?)", [sql]).fetchall()
-    nodes = [*_nodes(json.loads(tree))]
+    nodes = [*nodes_of(json.loads(tree))]
     named = {id(node) for node in nodes if _is_of_records(node, connection)}
     selects = [node for node in nodes if node.get("type") == "SELECT_NODE"]
     bounded = [
@@ -48,15 +49,6 @@ def query_scope(connection: Connection, sql: str) -> Scope:
     since, ends = min(b[0] for b in bounded), [b[1] for b in bounded]
     until = None if None in ends else max(filter(None, ends))
     return Scope(None, since - _MOMENT, until)
-
-
-def _nodes(part: Any) -> Iterator[Node]:
-    """All nodes of a tree, each before those inside of it."""
-    if isinstance(part, dict):
-        yield part
-        part = list(part.values())
-    for child in part if isinstance(part, list) else ():
-        yield from _nodes(child)
 
 
 def _is_of_records(node: Node, connection: Connection) -> bool:

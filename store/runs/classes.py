@@ -42,12 +42,30 @@ class ClassRule:
     @property
     def like(self) -> str:
         """The pattern for LIKE ... ESCAPE '^'."""
-        return self.pattern.translate(_LIKE)
+        return like_pattern(self.pattern)
 
     def matches(self, userid: str) -> bool:
         """Whether a user id, in capitals, is one of those that are meant."""
         parts = (re.escape(part).replace(r"\?", ".") for part in self.pattern.split("*"))
         return re.fullmatch(".*".join(parts), userid) is not None
+
+
+def like_pattern(pattern: str) -> str:
+    """The pattern for LIKE ... ESCAPE '^' of one in which * is any text and ? a character."""
+    return pattern.translate(_LIKE)
+
+
+def class_sql(rules: Sequence[ClassRule], column: str) -> tuple[str, list[str]]:
+    """The class of the user in a column, as SQL, and the values of its parameters.
+
+    Args:
+        column: as SQL.
+    """
+    if not rules:
+        return "?", [OTHER]
+    branches = " ".join(f"WHEN {column} LIKE ? ESCAPE '^' THEN ?" for _ in rules)
+    values = [value for rule in rules for value in (rule.like, rule.name)]
+    return f"CASE {branches} ELSE ? END", [*values, OTHER]
 
 
 def classes_text(store: Store) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import duckdb
@@ -102,8 +102,11 @@ def guarded(connection: duckdb.DuckDBPyConnection, sql: str, *, explain: bool = 
     return prefix + _rewritten(connection, query, explained=True)
 
 
-def relations_read(sql: str) -> tuple[str, ...]:
-    """The relations that a query names, in lower case, without those of its own WITH.
+def relations_read(sql: str, reductions: Collection[str]) -> tuple[str, ...]:
+    """The relations that a query reads, in lower case, without those of its own WITH.
+
+    Args:
+        reductions: names that its WITH must not have, since it may read them as well.
 
     Raises:
         CpmonError: it is no single query that only reads, or it reads files or by functions.
@@ -113,7 +116,7 @@ def relations_read(sql: str) -> tuple[str, ...]:
         _, tree = _checked(connection, sql, explained=False)
     own: set[str] = set()
     names: dict[str, None] = {}
-    for node in _nodes(tree):
+    for node in nodes_of(tree):
         own.update(entry["key"].lower() for entry in (node.get("cte_map") or {}).get("map", ()))
         if node.get("type") == "TABLE_FUNCTION":
             function = node["function"]["function_name"].lower()
@@ -124,6 +127,8 @@ def relations_read(sql: str) -> tuple[str, ...]:
             if len(path) > 2 or not all(part.isidentifier() for part in path):
                 raise _refused(f"the name {'.'.join(path)}")
             names[".".join(path)] = None
+    if hidden := sorted(own.intersection(reductions)):
+        raise _refused(f"a WITH with the name of a reduction, {hidden[0]}")
     return tuple(name for name in names if name not in own)
 
 
@@ -146,7 +151,7 @@ def condition_tree(
     (node,), (around,) = ([s["node"] for s in t["statements"]] for t in (tree, empty))
     clause = node.pop("where_clause", None)
     around.pop("where_clause")
-    nodes = [*_nodes(clause)]
+    nodes = [*nodes_of(clause)]
     refused = {"SUBQUERY", "WINDOW", "STAR", "PARAMETER"} & {n.get("class") for n in nodes}
     if clause is None or node != around or refused or written.startswith("SELECT * FROM json_"):
         raise _no_condition(condition, ", ".join(sorted(refused)).lower() or "more than that")
@@ -164,13 +169,13 @@ def _no_condition(condition: str, found: str) -> CpmonError:
     )
 
 
-def _nodes(part: Any) -> Iterator[dict[str, Any]]:
-    """All nodes of a tree."""
+def nodes_of(part: Any) -> Iterator[dict[str, Any]]:
+    """All nodes of a parse tree, each before those inside of it."""
     if isinstance(part, dict):
         yield part
         part = list(part.values())
     for child in part if isinstance(part, list) else ():
-        yield from _nodes(child)
+        yield from nodes_of(child)
 
 
 def _kind(statement: duckdb.Statement) -> str:

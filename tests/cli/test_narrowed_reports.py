@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from cpmon.cli.main import Status
@@ -78,6 +79,36 @@ def test_users_are_chosen_by_a_pattern_or_a_class(rows: Any, words: Any, expecte
     lines = rows(UTIL, *words)
     every = {line["userid"]: line for line in rows(UTIL)}
     assert lines == sorted((every[u] for u in expected), key=lambda r: -r["cpu_util"])
+
+
+def test_a_class_has_its_users_where_their_samples_are_gone(
+    cpmon: Cpmon, lab: Path, tmp_path: Path
+):
+    """Users without a record but those of samples are in no relation then."""
+    store = tmp_path / "store"
+    shutil.copytree(lab, store)
+    words = ("report", UTIL, "--class", "staff", "--format", "json", "--store", store)
+    before = users(cpmon(*words).rows)
+    assert cpmon("runs", "--delete", "LAB", "--store", store).status is Status.DONE
+    assert cpmon("reduce", "--store", store).status is Status.DONE
+    for table in ("mtrusr", "uselon", "uselof"):
+        for file in store.rglob(f"{table}.parquet"):
+            pq.write_table(pq.read_table(file).slice(0, 0), file)
+    prune = ("store", "prune", "--store", store, "--raw", "1d", "--as-of", "2003-06-01")
+    assert "samples of dump" in cpmon(*prune).text
+    known = cpmon("query", "from meta.user_class", "--store", store, "--format", "json").rows
+    assert "STAFF001" not in {row["userid"] for row in known}
+    assert len(before) == 5 and users(cpmon(*words).rows) == before
+    unknown = cpmon("report", UTIL, "--class", "web2", "--store", store)
+    assert unknown.status is Status.USAGE and "STAFF, WEB" in unknown.err
+
+
+def test_a_partition_whose_name_has_stars_is_one(rows: Any):
+    lines = rows("lpar", "--partition", "*PHYSICAL*")
+    assert len(lines) == 60 and {line["partition_name"] for line in lines} == {"*PHYSICAL*"}
+    times = rows(UTIL, "--user", "LXDB0001", "--sort", "interval_end:desc")
+    assert times == sorted(times, key=lambda line: line["interval_end"], reverse=True)
+    assert rows(UTIL, "--by", "1h", "--where", "interval_end < '2000-01-01'") == []
 
 
 def test_devices_are_chosen_by_a_range_and_a_class_is_followed(rows: Any, cpmon: Cpmon, lab: Path):

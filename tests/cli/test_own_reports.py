@@ -63,6 +63,15 @@ about = "Two processors."
 top = 2
 series = [{ report = "MOVES", column = "move_rate" }]
 """
+SPARE = """\
+[[metric]]
+name = "{}"
+views = ["{}"]
+kind = "ratio"
+numerator = "pages"
+denominator = "seconds"
+
+[[report]]"""
 QUESTION = """\
 -- The busiest movers
 -- Processors and the pages that they moved.
@@ -223,6 +232,13 @@ def test_a_report_begins_as_a_copy(site: Path, cpmon: Cpmon):
         ("moves.sql", "       s.doubts\n", "       s.doubts AS d\n", "moves.sql", "interval_end"),
         ("moves.sql", "       -- Processor address.\n", "", "moves.sql", "cpu"),
         ("movers.sql", "-- param: top = 1", "-- param: top : 1", "movers.sql:3", "top : 1"),
+        ("own.toml", "[[report]]", SPARE.format("rate", "move"), "metric[1]", "no reduction move"),
+        ("own.toml", "[[report]]", SPARE.format("pages", "moves"), "metric[1]", "column of moves"),
+        (
+            *("moves.sql", "AS\nSELECT", "AS\nWITH moves AS (SELECT 1) SELECT", "moves.sql"),
+            "a WITH with the name of a reduction, moves",
+        ),
+        ("moves.sql", "VIEW moves AS", "VIEW _moves AS", "moves.sql", "called as its view"),
     ],
 )  # fmt: skip
 def test_a_mistake_names_its_place(
