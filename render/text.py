@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -24,14 +24,14 @@ def text_lines(
     left: Sequence[bool],
     least: Sequence[int] = (),
     gap: str = GAP,
-    colours: Mapping[int, tuple[pa.Array, str]] | None = None,
+    colours: Iterable[tuple[int, pa.Array, str]] = (),
 ) -> list[str]:
     """Lines of aligned columns, each as wide as its longest text.
 
     Args:
         left: for each column whether it is left-aligned.
         least: for each column its minimal width.
-        colours: number of a column -> which of its texts have a colour, and that colour.
+        colours: numbers of columns, which of their texts have a colour, and that colour.
     """
     arrays = [c if isinstance(c, pa.Array) else pa.array(c, pa.string()) for c in columns]
     widths = widths_of(arrays, least)
@@ -39,7 +39,7 @@ def text_lines(
         (pc.utf8_rpad if to_left else pc.utf8_lpad)(array, width)
         for array, to_left, width in zip(arrays, left, widths, strict=True)
     ]
-    for number, (mask, colour) in (colours or {}).items():
+    for number, mask, colour in colours:
         before, after = painted(" ", colour).split(" ")
         inside = pc.binary_join_element_wise(before, padded[number], after, "")
         padded[number] = pc.if_else(mask, inside, padded[number])

@@ -6,7 +6,8 @@ import functools
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,7 +34,7 @@ from ..targets import TARGET_FILE, check_target
 
 if TYPE_CHECKING:
     from ...reduce.reports.report import ReportResult
-    from ...reduce.reports.report_text import Screen
+    from ...reduce.reports.report_text import Screen, Threshold
 
 
 def _reports() -> Iterator[str]:
@@ -237,8 +238,11 @@ def _screen(out: Output, wide: bool) -> Screen | None:
     from ...reduce.reports.report_text import Screen
     from ...reduce.rules.exceptions import thresholds
 
-    width = None if wide else shutil.get_terminal_size().columns
-    return Screen(width, () if os.environ.get("NO_COLOR") else thresholds(settings()))
+    limits: Sequence[Threshold] = ()
+    if not os.environ.get("NO_COLOR"):
+        with suppress(CpmonError):  # a wrong rule keeps no report from being printed
+            limits = thresholds(settings())
+    return Screen(None if wide else shutil.get_terminal_size().columns, limits)
 
 
 NOTED = ("table", "text", "xlsx")

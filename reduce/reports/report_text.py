@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -27,7 +27,10 @@ from .report import ReportResult
 class Threshold:
     """A limit beyond which values of a metric are coloured.
 
-    `scale`: factor applied to values before the comparison. `is_highest`: the limit is a maximum.
+    Attributes:
+        scale: factor applied to values before the comparison.
+        is_highest: the limit is a maximum.
+        least: column -> least value; lines with less of it are not coloured.
     """
 
     reduction: str
@@ -36,6 +39,7 @@ class Threshold:
     limit: float
     is_highest: bool
     colour: str
+    least: Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +48,7 @@ class Screen:
 
     Attributes:
         width: characters of a line; columns that do not fit are dropped from the right.
-        thresholds: limits for colours; the last exceeded one counts.
+        thresholds: limits for colours; the first exceeded one counts.
     """
 
     width: int | None = None
@@ -116,11 +120,10 @@ def _text(result: ReportResult, screen: Screen) -> str:
     if count < len(columns):
         absent = ", ".join(column.name for column in columns[count:])
         result_notes.append(f"Without what this terminal has no room for: {absent} (--wide).")
-    colours = {
-        number: (pa.concat_arrays([_no(len(head) + 1), mask, _no(len(last) + bool(last))]), colour)
-        for number, (mask, colour) in _coloured(result, columns[:count], screen.thresholds).items()
-        for head, last in [(heads[number], below[number])]
-    }
+    colours = [
+        (number, _beside(heads[number], mask, below[number]), colour)
+        for number, mask, colour in _coloured(result, columns[:count], screen.thresholds)
+    ]
     lines = text_lines(blocks[:count], left[:count], least[:count], colours=colours)
     notes = ["", *bullets(result_notes)] if result_notes else []
     return "\n".join([*report_heading(result), "", *lines, *notes]) + "\n"
@@ -128,6 +131,11 @@ def _text(result: ReportResult, screen: Screen) -> str:
 
 def _no(count: int) -> pa.Array:
     return pa.array([False] * count, pa.bool_())
+
+
+def _beside(head: Sequence[str], mask: pa.Array, below: Sequence[str]) -> pa.Array:
+    """A mask of values as one of a column with its heading and the lines below."""
+    return pa.concat_arrays([_no(len(head) + 1), mask, _no(len(below) + bool(below))])
 
 
 def _fitting(result: ReportResult, widths: Sequence[int], width: int | None) -> int:
@@ -146,19 +154,22 @@ def _fitting(result: ReportResult, widths: Sequence[int], width: int | None) -> 
 
 def _coloured(
     result: ReportResult, columns: Sequence[ReportColumn], thresholds: Sequence[Threshold]
-) -> dict[int, tuple[pa.Array, str]]:
-    """Column number -> mask of the values beyond a threshold, and the colour."""
-    coloured: dict[int, tuple[pa.Array, str]] = {}
-    numbers = {column.name: number for number, column in enumerate(columns)}
+) -> Iterator[tuple[int, pa.Array, str]]:
+    """Numbers of columns with the mask of values beyond a threshold, and its colour."""
+    table, numbers = result.table, {column.name: n for n, column in enumerate(columns)}
+    painted = dict.fromkeys(numbers.values(), _no(table.num_rows))
     for threshold in thresholds:
-        if threshold.reduction == result.report.reduction and threshold.metric in numbers:
-            values = pc.multiply(result.table.column(threshold.metric), threshold.scale)
-            is_beyond = pc.greater if threshold.is_highest else pc.less
-            mask = pc.fill_null(is_beyond(values, threshold.limit), False)
-            number, chunks = numbers[threshold.metric], mask.chunks or [_no(0)]
-            if number not in coloured or pc.any(mask).as_py():
-                coloured[number] = (pa.concat_arrays(chunks), threshold.colour)
-    return coloured
+        number, needed = numbers.get(threshold.metric), {*threshold.least}
+        is_of_report = threshold.reduction == result.report.reduction
+        if number is None or not (is_of_report and needed.issubset(table.column_names)):
+            continue
+        values = pc.multiply(table.column(threshold.metric), threshold.scale)
+        mask = (pc.greater if threshold.is_highest else pc.less)(values, threshold.limit)
+        for column, least in threshold.least.items():
+            mask = pc.and_(mask, pc.greater_equal(table.column(column), least))
+        mask = pc.and_not(pc.fill_null(mask, False).combine_chunks(), painted[number])
+        painted[number] = pc.or_(painted[number], mask)
+        yield number, mask, threshold.colour
 
 
 def report_heading(result: ReportResult) -> list[str]:

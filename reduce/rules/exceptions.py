@@ -133,7 +133,9 @@ COLOURS = {Severity.CRITICAL: "red", Severity.WARNING: "yellow", Severity.INFO: 
 
 
 def thresholds(settings: Settings) -> list[Threshold]:
-    """The limits of rules about a metric, the gravest last: values beyond them are coloured.
+    """The limits of rules about a metric, the gravest first: values beyond them are coloured.
+
+    Left out are rules about the hours of a shift, and about a figure for each of something.
 
     Raises:
         CpmonError: a rule of the settings is wrong.
@@ -147,9 +149,10 @@ def thresholds(settings: Settings) -> list[Threshold]:
             float(rule.limit),
             rule.comparison is Comparison.ABOVE,
             COLOURS[rule.severity],
+            {column: float(least) for column, least in rule.least.items()},
         )
-        for rule in sorted(rules, key=lambda rule: rule.severity.rank)
-        if rule.limit is not None and rule.reduction and not rule.per
+        for rule in sorted(rules, key=lambda rule: rule.severity.rank, reverse=True)
+        if rule.limit is not None and rule.reduction and not (rule.per or rule.shift)
     ]
 
 

@@ -194,10 +194,14 @@ def test_a_terminal_shows_what_fits_and_colours_what_is_beyond_a_limit(lab: Path
     settings.write_text(
         '[exceptions.busy]\ntitle = "Busy"\nseverity = "critical"\nreduction = "users_by_time"\n'
         'metric = "cpu_util"\nobject = "{userid}"\nscale = 100\nlimit = 25\n'
+        '[exceptions.warm]\ntitle = "Warm"\nseverity = "warning"\nreduction = "users_by_time"\n'
+        'metric = "cpu_util"\nobject = "{userid}"\nscale = 100\nlimit = 5\n'
+        "least = { page_rate = 1 }\n"
     )
     words = [UTIL, "--store", str(lab), "--config", str(settings)]
     shown = screen(words)
     assert b"\x1b[31m 25.04\x1b[0m" in shown.raw and b"\x1b[31m 20.61" not in shown.raw
+    assert b"\x1b[33m 20.61\x1b[0m" in shown.raw and b"\x1b[33m  8.09" not in shown.raw
     assert "no room for" not in shown.screen
     narrow = screen(words, COLUMNS="60", NO_COLOR="1")
     assert b"\x1b[31m" not in narrow.raw and "25.04" in narrow.screen
