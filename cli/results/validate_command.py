@@ -80,10 +80,9 @@ def command(
       cpmon validate --store perf/ --run BANKDAY --expectations --data-docs docs/
     """
     from ...reduce.rules.counts import offending, rows_sql
-    from ...reduce.rules.rendering import render_expectations, render_findings, render_rules
+    from ...reduce.rules.rendering import render_findings, render_rules
     from ...reduce.rules.rule import Purpose, find_rule, load_rules
     from ...reduce.rules.scope import scope_of
-    from ...reduce.rules.suite import judge
     from ...reduce.rules.validation import validate
 
     _check(rows, sql, html, out)
@@ -92,14 +91,11 @@ def command(
     if data_docs and not expectations:
         raise click.UsageError("--data-docs has the results of --expectations: name both")
     say_notes(doubts)
+    if expectations:
+        return _judge(store, selection, data_docs, out)
     with opened(store) as connection:
         scope = scope_of(connection, **selection)
         connection.point(scope)
-        if expectations:
-            allow_pandas()
-            found = judge(connection, connection.store, scope, selection["run"], data_docs)
-            out.write(render_expectations(found, out.format))
-            return Status.DONE if found.holds else status_of("critical")
         landed = connection.tables
         rules_in_force: Sequence[Rule] = load_rules(
             Purpose.VALIDATION, settings(), rules, landed=landed
@@ -121,6 +117,21 @@ def command(
                 out.write(render_findings(result, out.format))
             return status_of(result.worst)
     return Status.DONE
+
+
+def _judge(store: Path, selection: dict[str, Any], data_docs: Path | None, out: Output) -> Status:
+    """Hold the kept results against what their metrics may be."""
+    from ...reduce.rules.rendering import render_expectations
+    from ...reduce.rules.scope import scope_of
+    from ...reduce.rules.suite import judge
+
+    allow_pandas()
+    with opened(store) as connection:
+        scope = scope_of(connection, **selection)
+        connection.point(scope)
+        found = judge(connection, connection.store, scope, selection["run"], data_docs)
+    out.write(render_expectations(found, out.format))
+    return Status.DONE if found.holds else status_of("critical")
 
 
 def _check(rows: str | None, sql: bool, html: bool, out: Output) -> None:
