@@ -21,7 +21,7 @@ from ..core.errors import CpmonError
 from ..core.names import unknown
 from ..reduce.compare.spec import load_spec
 from ..reduce.metrics.report_shape import Lines
-from ..reduce.reports.report import find_report
+from ..reduce.reports.report_names import find_report
 from ..reduce.rules.rule import Purpose, load_rules
 from ..schemas.registry import tables
 from ..store.results.retention import retention

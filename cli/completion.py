@@ -58,10 +58,10 @@ def _connection(context: click.Context) -> Connection:
 
 @_completing
 def reports(_context: click.Context, _word: str) -> Iterable[str]:
-    """The reports."""
-    from ..reduce import report_names
+    """The reports, by their names and those of other products."""
+    from ..reduce.reports.report_names import other_names, report_names
 
-    return report_names()
+    return [*report_names(), *other_names()]
 
 
 @_completing

@@ -21,11 +21,20 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
 
 
 def unknown(
-    what: str, name: str, candidates: Iterable[str], *, place: str | None = None
+    what: str,
+    name: str,
+    candidates: Iterable[str],
+    *,
+    also: Iterable[str] = (),
+    place: str | None = None,
 ) -> CpmonError:
-    """The error for an unknown name, with the nearest known one."""
+    """The error for an unknown name, with the nearest known one.
+
+    Args:
+        also: further names that are suggested, but not listed.
+    """
     names = sorted(candidates)
-    like = nearest(name, names)
+    like = nearest(name, [*names, *also])
     return CpmonError(
         f"there is no {what} {name}",
         code="name-unknown",

@@ -2,8 +2,8 @@
 
 docs/dictionary.md comes from the Arrow schemas of the landed tables, docs/cli-reference.md from
 the help texts of the commands, docs/findings.md from the catalogue of findings, docs/errors.md from
-the places that raise errors, docs/reports.md from reports and reductions. With `--check` nothing is
-written; pages that are not current are named, and the exit status is 1.
+the places that raise errors, docs/reports.md and docs/report-names.md from reports and reductions.
+With `--check` nothing is written; pages that are not current are named, and the exit status is 1.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from cpmon.schemas import HEADER, layouts
 from cpmon.schemas.arrow import ROW, TAIL, schemas
 
 from .error_codes import catalogue
-from .report_pages import report_page
+from .report_pages import names_page, report_page
 
 ROOT = Path(__file__).resolve().parent.parent
 GENERATED = "<!-- Written by `make docs`; changes belong into what it is made from. -->"
@@ -172,6 +172,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "docs/cli-reference.md": cli_reference,
     "docs/findings.md": findings,
     "docs/errors.md": errors,
+    "docs/report-names.md": lambda: names_page(GENERATED),
     "docs/reports.md": lambda: report_page(GENERATED),
 }
 

@@ -12,6 +12,7 @@ from sqlglot.lineage import Node, lineage
 from cpmon.reduce.metrics.report_set import reports
 from cpmon.reduce.metrics.report_shape import Kind, Lines, Report, ReportColumn
 from cpmon.reduce.reductions.reductions import Reduction, reduction, reductions
+from cpmon.reduce.reports.report_names import ForeignName, Product, State, foreign_names
 from cpmon.render.printing import Style
 from cpmon.schemas.registry import record_of, tables
 
@@ -229,3 +230,52 @@ def _provenance(fields: tuple[tuple[str, str], ...]) -> str:
 
 def _is_field(table: str, field: str) -> bool:
     return table in tables() and field in {known.name for known in tables()[table].columns}
+
+
+STATES = {
+    State.SAME: "the same name here",
+    State.RENAMED: "another name here",
+    State.PART: "with some of the figures",
+    State.NONE: "not printed",
+}
+
+NAMES = """\
+What VMPRF and Performance Toolkit for z/VM print, and which report prints it here. Their names and
+numbers work wherever a report is named, in any case:
+
+    cpmon report FCX112 --store perf/ --top 10
+    cpmon report ustat --store perf/ --user LINUX001 --by 15m
+    cpmon report locklog --store perf/
+
+A report of a name of these has a note on what it lacks. One that is not printed says why. A log
+by time is the report of the same objects with a line for each interval; `--by 1h` makes lines of
+hours. What cpmon prints under a name may be in other columns and units; [reports.md](reports.md)
+has each column.
+
+*Looked up* names the public text that shows the name or number beside what it stands for. Where it
+says *not looked up*, the name is one that users of the product gave, and none of the public texts
+that were searched confirms it; an empty number means that it is not known.
+"""
+
+
+def names_page(generated: str) -> str:
+    """docs/report-names.md: the reports of other products and what prints them here."""
+    lines = ["# Names of reports in VMPRF and Performance Toolkit", "", generated, "", NAMES]
+    for product in (Product.TOOLKIT, Product.VMPRF):
+        known = [foreign for foreign in foreign_names() if foreign.product is product]
+        counts = ", ".join(
+            f"{count} {text}"
+            for state, text in STATES.items()
+            if (count := sum(foreign.state is state for foreign in known))
+        )
+        lines += [f"## {product.full_name}", "", f"{len(known)} reports: {counts}.", ""]
+        lines += ["| number | name | about | here | what is missing | looked up |"]
+        lines += ["|---|---|---|---|---|---|", *map(_name_row, known), ""]
+    return "\n".join(lines)
+
+
+def _name_row(foreign: ForeignName) -> str:
+    here = f"[{foreign.report}](reports.md#{foreign.report.lower()})" if foreign.report else "none"
+    over = ", a line for each interval" if foreign.lines is Lines.TIME else ""
+    cells = (foreign.number, foreign.name, foreign.title, f"{here}{over}", foreign.missing)
+    return f"| {' | '.join(cells)} | {foreign.source or 'not looked up'} |"

@@ -38,11 +38,14 @@ if TYPE_CHECKING:
 
 
 def _reports() -> Iterator[str]:
-    """The reports, one line each."""
+    """The reports, one line each, with the names that other products have for them."""
     settings()  # loads the definitions of the site
     from ...reduce import find_report, report_names
+    from ...reduce.reports.report_names import labels_of
 
-    return (f"{name}  {find_report(name).title}" for name in report_names())
+    for name in report_names():
+        others = labels_of(name)
+        yield f"{name}  {find_report(name).title}{f' ({others})' if others else ''}"
 
 
 NEW, LIKE = "new", "like"
@@ -186,8 +189,9 @@ def command(
 
     Several reports stand one below the other, or each on a sheet of an XLSX file.
 
-    Upper or lower case, dashes or underscores: all the same. Formats other than table carry the
-    unrounded values, times in UTC.
+    Upper or lower case, dashes or underscores: all the same. Names of Performance Toolkit and
+    VMPRF do as well: FCX112, USTAT; docs/report-names.md has them all. Formats other
+    than table carry the unrounded values, times in UTC.
 
     \b
     Examples:
@@ -196,6 +200,7 @@ def command(
       cpmon report user_resource_util --store perf/ --top 10 --shift prime
       cpmon report user_resource_util --store perf/ --user LINUX001 --by 15m
       cpmon report user_resource_util --store perf/ --user 'LNX*' --by 1h --top 5
+      cpmon report FCX112 --store perf/ --top 10
       cpmon report dasd_by_activity --store perf/ --device 0A00-0AFF --where "ssch_rate > 10"
       cpmon report user_paging dasd_by_activity --store perf/ --run 2600NP -o reports.xlsx
       cpmon report --html --store perf/ --run 2600NP -o pages/

@@ -21,7 +21,7 @@ from ...config.definitions import definitions
 from ...config.moments import LineLength
 from ...config.shifts import find_zone, zone_name
 from ...core.errors import CpmonError, NothingToReportError
-from ...core.names import fold, nearest, unknown, unknown_of_many
+from ...core.names import nearest, unknown, unknown_of_many
 from ...core.sql import name as quoted
 from ...core.text import counted, length_of_time
 from ...store.catalogue.connection import point, systems_of
@@ -34,6 +34,7 @@ from ..reductions.reductions import inferred_notes, reduction, reductions, table
 from .cells import cell_text, utc
 from .layout_notes import dumps_of, layout_notes, levels_of, missing, notes_of
 from .narrowing import NOUNS, Sort, condition_sql, is_of_objects, known_column, objects_of
+from .report_names import find_report
 from .report_sql import (
     COVERAGE,
     MEAN,
@@ -46,8 +47,6 @@ from .report_sql import (
     source_of,
 )
 from .report_sql import DOUBTS as ALL_DOUBTS
-
-__all__ = ["ReportResult", "find_report", "report", "report_names"]
 
 DAY = timedelta(days=1)
 FEWEST_SECONDS = 60
@@ -95,23 +94,6 @@ class ReportResult:
         return [(name, values) for name, values in lines if values]
 
 
-def report_names() -> list[str]:
-    """Names of all reports."""
-    return sorted(reports())
-
-
-def find_report(name: str) -> Report:
-    """Find a report; names are case-insensitive, with dashes or underscores.
-
-    Raises:
-        CpmonError: no such report; the message suggests the nearest name.
-    """
-    definition = {fold(key): report for key, report in reports().items()}.get(fold(name))
-    if definition is None:
-        raise unknown("report", name, reports())
-    return definition
-
-
 def report(  # noqa: PLR0913 - each is an option of the command
     con: duckdb.DuckDBPyConnection,
     name: str,
@@ -135,7 +117,7 @@ def report(  # noqa: PLR0913 - each is an option of the command
 
     Args:
         con: a connection on which the reductions are views.
-        name: one of `report_names()`.
+        name: one that `find_report` knows.
         run: limits to the system and window of a run.
         system: required if the store has several systems and no run is given.
         since, until: limits to intervals that end after `since` and not after `until`;

@@ -14,7 +14,8 @@ from cpmon.cli.main import cpmon
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("report processors", ["PROCESSORS_BY_TIME"]),
+        ("report processors", ["PROCESSORS", "PROCESSORS_BY_TIME"]),
+        ("report fcx11", ["FCX110", "FCX112"]),
         ("report --store {store} --run 26", ["2600NP"]),
         ("report --store {store} --system t", ["TIMER"]),
         ("report user_paging --store {store} --user linxp59", ["LINXP590", "LINXP591"]),

@@ -29,6 +29,7 @@ def test_one_processor_of_the_first_interval() -> None:
         "wait_util": 24 / 60,
         "spin_util": 0.6 / 60,
         "suspended_util": 0,
+        "logical_load": 36 / 60,
         "sie_rate": 100,
         "xstor_page_rate": 1200 / 60,
         "dasd_page_rate": 360 / 60,
@@ -41,6 +42,7 @@ def test_one_processor_of_the_first_interval() -> None:
         "wait_tod": 24 * TOD_SECOND,
         "spin_tod": round(0.6 * TOD_SECOND),
         "suspended_tod": 0,
+        "accounted_tod": 60 * TOD_SECOND,
         "sie_entries": 6000,
         "xstor_pages": 1200,
         "xstor_seconds": 60,
@@ -60,6 +62,19 @@ def test_time_that_is_neither_busy_nor_waiting_is_suspended() -> None:
         [minute(1)],
     ).fetchone()
     assert found == pytest.approx((0.4,))
+
+
+def test_logical_load_is_of_the_time_in_which_the_processor_was_not_suspended() -> None:
+    con = lab()
+    con.execute(f"UPDATE interval.sytprp SET pfxtotwt = {12 * TOD_SECOND} WHERE pfxcpuad = 0")
+    row = con.execute(
+        "SELECT logical_load, total_util, suspended_util FROM processors_by_time"
+        " WHERE interval_end = ? AND cpu = 0",
+        [minute(1)],
+    ).fetchone()
+    assert row == pytest.approx((36 / 48, 36 / 60, 12 / 60))
+    con.execute("UPDATE interval.sytprp SET pfxtotwt = NULL")
+    assert con.execute("SELECT count(logical_load) FROM processors_by_time").fetchone() == (0,)
 
 
 def test_the_sie_rate_is_the_sum_of_all_counters_that_records_have() -> None:

@@ -18,6 +18,8 @@ pytestmark = pytest.mark.slow
     ("wrong", "right"),
     [
         pytest.param("events --by 15m", "events", marks=tries("report-by-unsupported")),
+        pytest.param("pucfglog", "--list", marks=tries("report-not-printed")),
+        pytest.param("fcx999", "ustat", marks=tries("report-number-unknown")),
         pytest.param(
             "processors_by_time --top 1",
             "processors_by_time --top 1 --sort total_util",

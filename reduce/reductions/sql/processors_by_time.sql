@@ -39,6 +39,9 @@ SELECT -- System.
        p.spin_tod,
        -- Neither running nor waiting, TOD units. NULL without a SYTPRP delta.
        p.seconds * 4096e6 - p.busy_tod - p.wait_tod AS suspended_tod,
+       -- Running or waiting, TOD units: the time in which it had a physical
+       -- processor, or needed none. NULL without a SYTPRP delta.
+       p.busy_tod + p.wait_tod AS accounted_tod,
        -- Entries into SIE, as far as records count them. NULL without a SYTPRP
        -- delta.
        p.sie_entries,

@@ -1,0 +1,161 @@
+"""Names of reports: those of cpmon, and those that VMPRF and Performance Toolkit use for them."""
+
+from __future__ import annotations
+
+import csv
+import functools
+import io
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from importlib.resources import files
+
+from ...config.values import Text
+from ...core.errors import CpmonError
+from ...core.names import fold, unknown
+from ..metrics.report_set import reports
+from ..metrics.report_shape import Lines, Note, Report
+
+FILE = "report_names.csv"
+
+
+class Product(StrEnum):
+    """A product whose report names are known here."""
+
+    TOOLKIT = "toolkit"
+    VMPRF = "vmprf"
+
+    @property
+    def full_name(self) -> str:
+        """The name of the product."""
+        return {"toolkit": "Performance Toolkit", "vmprf": "VMPRF"}[self.value]
+
+
+class State(StrEnum):
+    """How much of a report of another product cpmon prints."""
+
+    SAME = "same"
+    """A report of the same name."""
+    RENAMED = "renamed"
+    """A report of another name."""
+    PART = "part"
+    """A report with some of its figures; `missing` says what it lacks."""
+    NONE = "none"
+    """No report; `missing` says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignName:
+    """A report of another product.
+
+    Attributes:
+        product: whose it is. number: that of Performance Toolkit, FCX112, or empty.
+        name: its name, or empty. title: what it is about.
+        state: how much of it there is. report: the report of cpmon, empty if there is none.
+        lines: kind of lines that differs from that of the report: a log of what the report shows
+            by object.
+        missing: what the report lacks, or why there is none.
+        source: public text in which number or name was found; empty if in none that was searched.
+    """
+
+    product: Product
+    number: str
+    name: str
+    title: str
+    state: State
+    report: str
+    lines: Lines | None
+    missing: str
+    source: str
+
+    @property
+    def label(self) -> str:
+        """Number and name, as far as known: FCX112 USER."""
+        return " ".join(filter(None, (self.number, self.name)))
+
+
+@functools.cache
+def foreign_names() -> tuple[ForeignName, ...]:
+    """The reports of other products, in the order of the file."""
+    text = (files(__package__) / FILE).read_text(encoding="utf-8")
+    return tuple(_foreign(**row) for row in csv.DictReader(io.StringIO(text)))
+
+
+def _foreign(product: str, state: str, lines: str, **texts: str) -> ForeignName:
+    """Converts a row of the file."""
+    kind = Lines(lines) if lines else None
+    return ForeignName(product=Product(product), state=State(state), lines=kind, **texts)
+
+
+@functools.cache
+def _by_name() -> Mapping[str, ForeignName]:
+    """Each name and number, folded."""
+    return {
+        fold(name): foreign
+        for foreign in foreign_names()
+        for name in (foreign.number, foreign.name)
+        if name
+    }
+
+
+def report_names() -> list[str]:
+    """Names of all reports of cpmon."""
+    return sorted(reports())
+
+
+def other_names() -> list[str]:
+    """Names and numbers of other products for which there is a report."""
+    own = set(map(fold, reports()))
+    names = (n for f in foreign_names() if f.report for n in (f.number, f.name) if n)
+    return sorted({name for name in names if fold(name) not in own})
+
+
+def labels_of(report: str) -> str:
+    """The other names of a report of cpmon: FCX326 LOCKACT, FCX265 LOCKLOG; or nothing."""
+    labels = (
+        foreign.label
+        for foreign in foreign_names()
+        if foreign.report == report and foreign.product is Product.TOOLKIT
+    )
+    return ", ".join(sorted(labels))
+
+
+def find_report(name: str) -> Report:
+    """Find a report by its name, or by that of VMPRF or Performance Toolkit.
+
+    Names are case-insensitive, with dashes or underscores. Those of cpmon, with the reports of
+    the site, come first. A report found by another name has a note on what it lacks.
+
+    Raises:
+        CpmonError: no such report, with the nearest name; or a report of another product that
+            cpmon does not print, with the reason.
+    """
+    own = {fold(key): report for key, report in reports().items()}
+    if fold(name) in own:
+        return own[fold(name)]
+    foreign = _by_name().get(fold(name))
+    if foreign is None and re.fullmatch(r"fcx\d+", fold(name)):
+        raise CpmonError(
+            f"no report is known by the number {name.upper()}",
+            code="report-number-unknown",
+            expected=", ".join(f.number for f in foreign_names() if f.number),
+            remedy="name it as docs/report-names.md does: not all numbers are known",
+        )
+    if foreign is None:
+        raise unknown("report", name, reports(), also=other_names())
+    if not foreign.report:
+        raise CpmonError(
+            f"{foreign.label} of {foreign.product.full_name} is not printed: {foreign.missing}",
+            code="report-not-printed",
+            remedy="cpmon report --list names the reports that are",
+        )
+    return _as_known(foreign, own[fold(foreign.report)])
+
+
+def _as_known(foreign: ForeignName, report: Report) -> Report:
+    """The report with the lines of the other product's, and a note on what it lacks."""
+    texts = [f"{foreign.label} of {foreign.product.full_name} is {report.name} here"]
+    texts += [f"without: {foreign.missing}"] if foreign.state is State.PART else []
+    note = Note(Text(f"{', '.join(texts)}."))
+    return replace(report, lines=foreign.lines or report.lines, notes=(*report.notes, note))
