@@ -200,8 +200,8 @@ def test_disks_and_storage_are_as_in_the_model(landed: Landed, printed: dict[str
 
 
 THREAD_TIMES = {
-    *("SYSTEM_SUMMARY_BY_TIME", "SYSTEM_SUMMARY2_BY_TIME", "PROCESSORS_BY_TIME", "LPAR"),
-    *("USER_RESOURCE_UTIL", "UCLASS_RESOURCE_UTIL", "CHARGEBACK"),
+    *("SYSTEM_SUMMARY_BY_TIME", "SYSTEM_SUMMARY2_BY_TIME", "PROCESSORS_BY_TIME", "PROCESSORS"),
+    *("LPAR", "USER_RESOURCE_UTIL", "UCLASS_RESOURCE_UTIL", "CHARGEBACK"),
 }
 """Reports that show processor times."""
 ANY_LEVEL = {"DASD_SYSTEM_AREAS_BY_TYPE"}

@@ -20,5 +20,8 @@ SELECT system,
        -- is inferred, less 2 GB. NULL when the record ends before it.
        CASE WHEN frames > 524288 THEN frames - 524288
             WHEN frames IS NOT NULL THEN 0e0
-       END AS frames_above_2g
+       END AS frames_above_2g,
+       -- Real storage, MiB (MTRMEM_RSAGSTOR). NULL when the record ends before
+       -- it.
+       frames / 256e0 AS real_mib
 FROM recorded;
