@@ -17,10 +17,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from cpmon.generate import load_scenario
-from cpmon.generate.model.demand import Demand
-from cpmon.generate.model.measurement import Measurement
-from cpmon.generate.model.population import Population
-from cpmon.generate.model.timeline import Allocation, Timeline
+from cpmon.generate.model.measurement import Allocation, Measurement, Timeline
+from cpmon.generate.model.population import Demand, Population
 from cpmon.reduce.compare.change_test import SIGNIFICANT_P, Array, adjusted
 from cpmon.reduce.compare.run_comparison import difference_of_runs
 

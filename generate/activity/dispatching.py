@@ -6,13 +6,12 @@ from importlib.resources import files
 
 import numpy as np
 
+from ..model.control_program import Activity, allocate_shares, entry_of
 from ..model.measurement import TOD_PER_US
-from ..model.partitions import Partitions
-from ..model.scheduler import allocate_shares
-from ..model.services import Activity, entry_of
-from ..model.system import Model
+from ..model.processors import Partitions
+from ..model.storage import Flows
+from ..model.system import Model, Sample, per_sample
 from ..numeric import F64, I64, around_one, capped, floor_int, partition
-from .sample import Sample, per_sample
 
 _LOCKS = np.genfromtxt(
     (files(__package__) / "locks.csv").read_text(encoding="utf-8").splitlines(),
@@ -35,7 +34,7 @@ _MANAGEMENT = 0.004
 _COLLECTED_US = 900
 """CP requests data from the machine this long before a sample ends."""
 
-_SPREAD = 0.06
+_DEMAND_SPREAD = 0.06
 
 _OTHERS_IO_PER_S = 150
 """I/Os that another partition starts in a second of processor time."""
@@ -159,7 +158,11 @@ def _demanded_us(lpars: Partitions, place: int, span: int, rng: np.random.Genera
         return np.zeros(count)
     if lpars.dedicated[place]:
         return np.full(count, float(span))
-    use = around_one(rng, count, _SPREAD) * around_one(rng, 1, _SPREAD) * lpars.demanded[place]
+    use = (
+        around_one(rng, count, _DEMAND_SPREAD)
+        * around_one(rng, 1, _DEMAND_SPREAD)
+        * lpars.demanded[place]
+    )
     demanded: F64 = np.minimum(use, min(lpars.limit(place) / count, 0.99)) * span
     return demanded
 
@@ -182,3 +185,59 @@ def others_ios(sample: Sample) -> int:
     _, used, _ = dispatch_times(sample)
     others = int(used.sum()) - int(used[lpars.processors(lpars.own)].sum())
     return round(others / 1e6 * _OTHERS_IO_PER_S)
+
+
+_BLOCK_SPREAD = 3
+"""Most pages by which a block differs from the usual size."""
+
+_MOST_EMPTY = 20
+"""Most times a second that a list is found empty."""
+
+
+@per_sample
+def pages_moved(sample: Sample) -> Flows:
+    """Pages moved in the interval, by processor."""
+    rng = sample.model.measurement.rng(f"paging in interval {sample.interval}")
+    return sample.model.flows.at(sample.interval, sample.times.cp, rng)
+
+
+def times_empty(taken: I64, available: int, seconds: int) -> I64:
+    """(processors,) times that a list is found empty.
+
+    CP refills it about once a second, so it is empty only if a second takes more pages than it has.
+    """
+    rate = taken / seconds
+    beyond = np.maximum(rate.sum() / max(available, 1) - 1.0, 0.0)
+    times = rate / max(float(rate.sum()), 1.0) * seconds * min(beyond, _MOST_EMPTY)
+    return floor_int(times)
+
+
+def blocks_by_size(pages: int, mean: float, largest: int) -> I64:
+    """Blocks of 1 to `largest` pages, moved by one paging I/O each, that hold exactly `pages`.
+
+    Args:
+        pages: 0 or more.
+        mean: mean pages of a block, met as far as whole blocks allow.
+        largest: 2 or more.
+
+    Returns:
+        (largest,) blocks of each size.
+    """
+    counts = np.zeros(largest, dtype=np.int64)
+    if not pages:
+        return counts
+    sizes = np.arange(1, min(max(int(mean), 1), largest - 1) + 1)
+    # Most blocks have the mean size, or as many pages as there are.
+    usual = int(sizes[-(-pages // (sizes + 1)) <= pages // sizes].max())
+    least, most = -(-pages // (usual + 1)), pages // usual
+    count = min(max(round(pages / mean), least), most)
+    # For each smaller block there is one that is larger by the same number of pages.
+    for away in range(1, min(_BLOCK_SPREAD, usual - 1, largest - 1 - usual) + 1):
+        counts[[usual - 1 - away, usual - 1 + away]] = count // (4 * (away + 1))
+    counts[usual - 1] = count - counts.sum()
+    # The remaining pages enlarge some blocks by one, in proportion to their counts.
+    rest = pages - usual * count
+    larger = np.diff(np.cumsum(counts) * rest // max(int(counts.sum()), 1), prepend=0)
+    counts -= larger
+    counts[1:] += larger[:-1]
+    return counts

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..model.measurement import TOD_PER_S
+from ..model.system import Sample, per_sample
 from ..numeric import F64, I64, U64, Bool, floor_int, partition, skewed
-from .sample import Sample, per_sample
 
 UNI, MULTI, QUICK = 0, 1, 2
 """Users with one virtual processor, with several, and servers (quick dispatch)."""

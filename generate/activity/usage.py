@@ -1,13 +1,21 @@
-"""Resources that each user used in one interval and holds at a sample."""
+"""Resources that users and Linux guests used in one interval, and their states at a sample.
+
+The counters of Linux are consistent with those of CP: a guest's processors were busy for the
+virtual time that CP gave it; its memory is its virtual storage.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from ..model.control_program import allocate_shares, eligible_share, waiting_for_cpu
+from ..model.measurement import TOD_PER_S
+from ..model.population import BUSY
+from ..model.system import Sample, per_sample
 from ..numeric import F64, I64, Bool, capped, floor_int, partition, skewed
-from .sample import Sample, per_sample
 from .volume_work import user_ios
 
 
@@ -167,3 +175,141 @@ def dispatch_classes(sample: Sample) -> dict[str, I64]:
         classes[order[count * 6 // 10 : count * 9 // 10]] = 1
     pages = np.bincount(classes, weights=held.working_set[held.in_list], minlength=3)
     return {"users": np.bincount(classes, minlength=3), "pages": pages.astype(np.int64)}
+
+
+@dataclass(frozen=True, slots=True)
+class _States:
+    """Shares of an interval by state, (virtual processors,) each; they add up to 1.
+
+    In the states up to `idle` a virtual processor is in the dispatch list.
+    """
+
+    running: F64
+    cpu_wait: F64
+    io_wait: F64
+    page_wait: F64
+    simulation_wait: F64
+    console_wait: F64
+    idle: F64
+    eligible: F64
+    dormant: F64
+
+
+_SHORT, _LONG = np.array([0.6, 0.3, 0.1]), np.array([0.0, 0.0, 1.0])
+"""Shares of the dispatch classes of users rarely in the list, and of those mostly in it."""
+
+
+@per_sample
+def _processor_states(sample: Sample) -> _States:
+    """The states of the virtual processors in the interval.
+
+    Running time is processor time; the wait for a processor is in proportion to it. Other waits
+    follow from the group of the user and are divided among the user's virtual processors in
+    proportion to their running time.
+    """
+    model, used = sample.model, usage(sample)
+    span = int(model.timeline.tod[sample.interval])
+    shortage = model.processors.shortage[sample.interval]
+    running = np.minimum((used.virtual + used.cp) / span, 1.0)
+    *waits, in_list = _group_shares(sample, running)
+    waiting = np.add.accumulate(waits)[-1]
+    use = np.array(sample.times.busy.sum() / max(len(sample.times.online) * span, 1))
+    # The sum is the same on every machine, and never zero.
+    total = float(np.add.accumulate(running)[-1]) + 1e-9 if len(running) else 1.0
+    cpu_wait = float(waiting_for_cpu(use, shortage)) * running / total
+    listed = np.minimum(np.maximum(in_list, running + cpu_wait + waiting), 1.0)
+    eligible = (listed - running) * eligible_share(shortage)
+    left = listed - running - eligible
+    cpu_wait = np.minimum(cpu_wait, left)
+    left -= cpu_wait
+    fit = np.minimum(left / np.maximum(waiting, 1e-9), 1.0)
+    io, page, simulation, console = (wait * fit for wait in waits)
+    idle = np.maximum(left - waiting * fit, 0.0)
+    return _States(running, cpu_wait, io, page, simulation, console, idle, eligible, 1.0 - listed)
+
+
+@per_sample
+def state_counts(sample: Sample) -> tuple[dict[str, I64], I64]:
+    """High-frequency samples of the interval, by the state that they found.
+
+    Returns:
+        (virtual processors,) by state; (3, virtual processors) by class in the dispatch list.
+    """
+    states, samples = _processor_states(sample), sample.high_frequency_samples
+    names = states.__dataclass_fields__
+    rng = sample.model.measurement.rng(f"states in interval {sample.interval}")
+    every = np.stack([getattr(states, name) for name in names])
+    counts = dict(zip(names, allocate_shares(rng, every, samples), strict=True))
+    shares: F64 = np.where(states.dormant < 0.5, _LONG[:, None], _SHORT[:, None])
+    dispatched = samples - counts["eligible"] - counts["dormant"]
+    return counts, allocate_shares(rng, shares, dispatched)
+
+
+def _group_shares(sample: Sample, running: F64) -> F64:
+    """(5, virtual processors) shares of their groups: four waits, and all of the dispatch list.
+
+    A user's shares are divided among the virtual processors in proportion to their running time;
+    if none runs, the first one has them.
+    """
+    users, load = sample.model.users, sample.model.demand.load[sample.interval]
+    shares: F64 = users.waits * np.minimum(load, 1.0)[users.group[users.owner]]
+    of_user = np.bincount(users.owner, weights=running, minlength=len(users.base))
+    idle_base = (of_user[users.owner] <= 0) & (users.address == 0)
+    parts: F64 = np.where(idle_base, 1.0, running / np.maximum(of_user, 1e-30)[users.owner])
+    return shares * parts
+
+
+Values = dict[str, Any]
+
+JIFFY = TOD_PER_S // 100
+"""A jiffy, the unit of processor times in Linux, in TOD units."""
+
+_LOAD_UNITS = 2048
+
+
+def processor_jiffies(sample: Sample, chosen: I64, elapsed: I64) -> Values:
+    """(chosen, processors) jiffies by use; the rest of the time is idle.
+
+    Steal time is time in which CP works for the guest or makes it wait.
+
+    Args:
+        chosen: indices of guests, all with the same number of processors.
+        elapsed: (chosen,) TOD units.
+    """
+    linux, used, states = sample.model.linux, usage(sample), _processor_states(sample)
+    at, span = linux.virtual_processors(chosen), elapsed[:, None].astype(np.float64)
+    names = (*BUSY, "steal", "iowait", "idle")
+    spent = np.empty((len(names), *at.shape))
+    np.multiply(used.virtual[at], linux.modes[:, chosen, None], out=spent[: len(BUSY)])
+    spent[-3] = used.cp[at] + states.cpu_wait[at] * span
+    spent[-2] = states.io_wait[at] * span
+    total = np.add.accumulate(spent[:-1])[-1]
+    spent[-1] = np.maximum(span - total, 0.0)
+    spent /= total + spent[-1]
+    rng = sample.model.measurement.rng(
+        f"{at.shape[1]} processors of linux in interval {sample.interval}"
+    )
+    jiffies = floor_int(elapsed / JIFFY + rng.random(len(chosen)))
+    shares, totals = spent.reshape(len(spent), -1), np.repeat(jiffies, at.shape[1])
+    parts = allocate_shares(rng, shares, totals).reshape(spent.shape)
+    return dict(zip(names, parts, strict=True))
+
+
+def run_queue(sample: Sample, chosen: I64) -> Values:
+    """(chosen,) threads of each guest at the sample; (3, chosen) its load averages, 1/2048."""
+    linux, states = sample.model.linux, _processor_states(sample)
+    at = linux.virtual_processors(chosen)
+    rng = sample.model.measurement.rng(f"{at.shape[1]} queues of linux at sample {sample.number}")
+    runnable = np.add.accumulate(states.running[at] + states.cpu_wait[at], axis=1)[:, -1]
+    waiting = np.add.accumulate(states.io_wait[at], axis=1)[:, -1]
+    by_chance = rng.random((3, len(chosen)))
+    group = sample.model.users.group[linux.owner[chosen]]
+    loads = (runnable + waiting) * linux.averages[:, sample.interval, group]
+    # The thread that collects the data is running, too.
+    running = 1 + floor_int(runnable + by_chance[0])
+    return {
+        "running": running,
+        "threads": linux.threads[chosen] + running + np.floor(6 * by_chance[1]),
+        "waiting": np.floor(waiting + by_chance[2]),
+        "loads": np.rint(loads * _LOAD_UNITS),
+    }

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..model.measurement import SCM_PER_S
-from ..model.volumes import Volumes
+from ..model.storage import Volumes
+from ..model.system import Sample, per_sample
 from ..numeric import F64, I64, around_one, floor_int, partition
-from .sample import Sample, per_sample
 
 PATHS = 256
 

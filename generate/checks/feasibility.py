@@ -15,7 +15,7 @@ from ...config import Document, Place, Table
 from ...core.errors import CpmonError
 from ...core.names import unknown
 from ..model.measurement import Frames
-from ..model.partitions import MOST_PARTITIONS
+from ..model.processors import MOST_PARTITIONS
 from ..records.table import Expression
 from ..scenario.repetitions import (
     CLOCK_CS,

@@ -15,9 +15,8 @@ import numpy as np
 from msgspec.structs import asdict
 
 from ...schemas.unplaced import still_unplaced
-from ..model.measurement import Measurement
+from ..model.measurement import Clock, Measurement, Timeline
 from ..model.system import Model
-from ..model.timeline import Clock, Timeline
 from ..numeric import I64, around_one, partition, random_stream
 from ..scenario.repetitions import RATES, SCORES, Repetitions, Samples
 from .solver import durations, samples_of

@@ -8,8 +8,7 @@ import numpy as np
 
 from ...schemas import Kind
 from ...schemas.unplaced import with_places
-from ..activity.sample import Sample
-from ..model.system import Model
+from ..model.system import Model, Sample
 from ..numeric import I64, Bool
 from ..records import events
 from ..records.events import EventBatch, SessionProgress

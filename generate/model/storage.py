@@ -1,13 +1,16 @@
-"""Central and expanded storage and page slots: levels at each sample, flows in each interval."""
+"""Storage of a run: levels, paging, and the DASD volumes with their I/Os in each interval."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
-from ..numeric import F64, I64, around_one, floor_int, partition, varied_levels
-from .demand import Demand
+from ..numeric import F64, I64, Bool, around_one, floor_int, partition, varied_levels
+from .measurement import SCM_PER_S, Allocation
+from .population import Demand
 
 _LEVEL_SPREAD = 0.0015
 _SLOT_SPREAD = _LEVEL_SPREAD / 3
@@ -118,3 +121,120 @@ class Flows:
         totals = np.array([getattr(self, name)[interval] for name in self.__dataclass_fields__])
         shape = (len(totals), len(weights))
         return Flows(*partition(totals, weights * around_one(rng, shape, 0.01)))
+
+
+MOST_PATHS = 8
+"""Channel paths to a device."""
+
+
+class Volumes:
+    """The volumes of a run, with the paging of storage.
+
+    Attributes:
+        group: (volumes,) index of the volume's group.
+        serials: (volumes,) the group's prefix and a number, six characters.
+        devices, cylinders, pages_per_cylinder, slots: (volumes,) device number, size, pages.
+        is_page, is_spool, is_cp: (volumes,) whether CP pages there, spools there, does either.
+        spool_used: (volumes,) spool slots in use.
+        device_types, device_models, unit_types, unit_models: (volumes,) in the format of RDEV: two
+            bytes of digits, and a number.
+        control_units, unit: (volumes,) number of the control unit; index of it.
+        paths, path_count: (volumes,) 8 channel path ids; number of used ones.
+        path_ids: (volumes, 8) the same as integers, 0 for unused ones.
+        path_masks: (volumes,) a bit for each channel path, from the left.
+        hit_share, rates, avoided_rate: (volumes,) share of the I/Os that hit the control unit's
+            cache; I/Os a second, and those that the minidisk cache avoids, at load 1.
+        pages_per_io, service, parts: (volumes,) of an I/O: pages; 128 us; (3, volumes) shares of
+            pending, disconnect and connect time.
+        lasting: (volumes,) deviation as a factor, constant during the run.
+        user_ios, avoided, spool_ios, page_busy: (intervals,) totals; the last is the busy time of
+            page volumes, 128 us, if there is a target for it.
+    """
+
+    def __init__(self, demand: Demand, flows: Flows) -> None:
+        self.measurement, allocation = demand.measurement, demand.allocation
+        groups = self.measurement.scenario.volumes
+        self.group = np.repeat(np.arange(len(groups)), [g.count for g in groups])
+        first = np.cumsum([0, *(g.count for g in groups)])[:-1]
+        number = np.arange(len(self.group)) - first[self.group]
+        serials = [
+            f"{groups[g].prefix}{n + 1:0{6 - len(groups[g].prefix)}d}"
+            for g, n in zip(self.group.tolist(), number.tolist(), strict=True)
+        ]
+        self.serials = np.array(serials, dtype="U6")
+        self.devices = self._whole([int(g.first_device, 16) for g in groups]) + number
+        per_unit = self._whole([g.per_control_unit for g in groups])
+        first_unit = self._whole([int(g.control_unit, 16) for g in groups])
+        self.control_units = first_unit + number // per_unit
+        self.unit: I64 = np.unique(self.control_units, return_inverse=True)[1]
+        paths = [int(g.channel_paths.ljust(2 * MOST_PATHS, "0"), 16) for g in groups]
+        self.paths = np.array(paths, dtype=np.uint64)[self.group]
+        self.path_count = self._whole([len(g.channel_paths) // 2 for g in groups])
+        shifts = np.arange(MOST_PATHS - 1, -1, -1, dtype=np.uint64) * np.uint64(8)
+        self.path_ids: I64 = (self.paths[:, None] >> shifts & np.uint64(0xFF)).astype(np.int64)
+        self.path_masks: I64 = ((self.path_ids > 0) * (0x80 >> np.arange(MOST_PATHS))).sum(axis=1)
+        self.device_types, self.device_models = self._types([g.device_type for g in groups], 10)
+        self.unit_types, self.unit_models = self._types([g.control_unit_type for g in groups], 16)
+        self.hit_share = self._real([g.cache_hit_share for g in groups])
+        self.cylinders = self._whole([g.cylinders for g in groups])
+        self.pages_per_cylinder = self._whole([g.pages_per_cylinder for g in groups])
+        self.slots = self.cylinders * self.pages_per_cylinder
+        self.is_page = self._whole([g.kind == "page" for g in groups]) == 1
+        self.is_spool = self._whole([g.kind == "spool" for g in groups]) == 1
+        self.is_cp = self.is_page | self.is_spool
+        self.spool_used: I64 = self.slots * self.is_spool * 3 // 10
+        self.pages_per_io = self._real([g.pages_per_io for g in groups])
+        times = np.array([[g.pending_ms, g.disconnect_ms, g.connect_ms] for g in groups])
+        times = times.reshape(-1, 3)
+        service = times.sum(axis=1)
+        self.service = self._real((service / 1000 * SCM_PER_S).tolist())
+        self.parts: F64 = (times / np.maximum(service, 1e-9)[:, None])[self.group].T
+        self.lasting = around_one(self.measurement.rng("volumes"), len(self.group), 0.04)
+        self.rates = self._real([g.io_per_s for g in groups])
+        self.avoided_rate = self._real([g.avoided_per_s for g in groups])
+        load = demand.volume_load
+        users = sum(g.count * g.io_per_s for g in groups if g.kind == "user")
+        spool = sum(g.count * g.io_per_s for g in groups if g.kind == "spool")
+        avoided = sum(g.count * g.avoided_per_s for g in groups)
+        self.user_ios = allocation.counts("user I/O", users * load)
+        self.spool_ios = allocation.counts("spool I/O", spool * load)
+        self.avoided = allocation.counts("avoided I/O", avoided * load)
+        self.page_busy = self._page_busy(allocation, flows)
+
+    def online(self, interval: int) -> Bool:
+        """(volumes,) whether each is online; vary takes effect with its interval."""
+        online = np.ones(len(self.devices), dtype=np.bool_)
+        for each in self.measurement.disturbances:
+            if each.device and each.interval <= interval:
+                online[self.devices == int(each.device, 16)] = each.kind == "vary-on"
+        return online
+
+    def slots_used(self, levels: Levels, sample: int) -> I64:
+        """(volumes,) page slots in use: CP fills its volumes evenly."""
+        return partition(int(levels.slots[sample]), (self.slots * self.is_page).astype(np.float64))
+
+    def _types(self, of_groups: Sequence[str], base: int) -> tuple[npt.NDArray[np.void], I64]:
+        """(volumes,) types as two bytes of digits, and models as numbers in a base."""
+        pairs = [text.split("-") for text in of_groups]
+        types = np.array([bytes.fromhex(number) for number, _ in pairs], dtype="V2")
+        return types[self.group], self._whole([int(model, base) for _, model in pairs])
+
+    def _whole(self, of_groups: list[int] | list[bool]) -> I64:
+        return np.array(of_groups, dtype=np.int64)[self.group]
+
+    def _real(self, of_groups: list[float]) -> F64:
+        return np.array(of_groups, dtype=np.float64)[self.group]
+
+    def _page_busy(self, allocation: Allocation, flows: Flows) -> I64 | None:
+        """(intervals,) busy time of all page volumes, if there is a target for it."""
+        target, volumes = self.measurement.targets.page_volume_busy, int(self.is_page.sum())
+        if target is None or not volumes:
+            return None
+        line = allocation.timeline
+        pages = flows.dasd_in + flows.dasd_out
+        mean = max(float(pages[line.steady].mean()), 1.0)
+        weights = line.up_seconds * (1.0 + (1.0 - target / 100) * (pages / mean - 1.0))
+        natural = line.up_seconds * volumes * SCM_PER_S * target / 100 * allocation.warming
+        busy = np.rint(natural).astype(np.int64)
+        total = line.steady_seconds * volumes * SCM_PER_S * target / 100
+        return allocation.fix_steady(busy, total, weights)

@@ -10,10 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ...schemas import Kind, layout
-from ..activity.sample import Sample
 from ..activity.transactions import ending_times
 from ..model.measurement import TOD_PER_S
-from ..model.system import Model
+from ..model.system import Model, Sample
 from ..numeric import F64, I64, U64, Bool, floor_int
 from .table import Counts, Values, named_rows, own_names, records
 

@@ -30,10 +30,10 @@ from ...schemas import Field, Group, Kind, Layout, Role, Type, layout, layouts, 
 from ...schemas.registry import site_folder
 from ...schemas.site import build_all, shipped
 from ...schemas.unplaced import unplaced
-from ..activity import dispatching, guests, paging, states, transactions, usage, volume_work
-from ..activity.sample import Sample
+from ..activity import dispatching, transactions, usage, volume_work
+from ..model.control_program import entry_of
 from ..model.measurement import SCM_PER_S, TOD_PER_S, TOD_PER_US
-from ..model.services import entry_of
+from ..model.system import Sample
 from ..numeric import Bool, floor_int, partition
 from ..scenario.users import UserGroup
 
@@ -164,8 +164,8 @@ _OF_NUMPY = (
 )
 
 _OF_CPMON: tuple[Callable[..., Any], ...] = (
-    *(floor_int, partition, entry_of, paging.blocks_by_size, paging.times_empty),
-    *(guests.processor_jiffies, guests.run_queue),
+    *(floor_int, partition, entry_of, dispatching.blocks_by_size, dispatching.times_empty),
+    *(usage.processor_jiffies, usage.run_queue),
 )
 
 FUNCTIONS: Mapping[str, Any] = {
@@ -197,7 +197,7 @@ FUNCTIONS: Mapping[str, Any] = {
 
 ACTIVITY = {
     module.__name__.rpartition(".")[2]: module
-    for module in (dispatching, paging, states, transactions, usage, volume_work)
+    for module in (dispatching, transactions, usage, volume_work)
 }
 """Names of modules in expressions of figures."""
 

@@ -11,12 +11,10 @@ from msgspec.structs import replace
 
 from cpmon.generate import dump_frames, load_scenario
 from cpmon.generate.activity.dispatching import dispatch_times
-from cpmon.generate.activity.sample import Sample
-from cpmon.generate.activity.states import state_counts
-from cpmon.generate.activity.usage import holdings, usage
+from cpmon.generate.activity.usage import holdings, state_counts, usage
 from cpmon.generate.activity.volume_work import volume_work
 from cpmon.generate.model.measurement import TOD_PER_S, Measurement
-from cpmon.generate.model.system import Model
+from cpmon.generate.model.system import Model, Sample
 from cpmon.generate.scenario.scenario import Level
 from cpmon.ingest import Code, ingest
 from cpmon.reduce import ReportResult, reductions, report, report_names

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpmon.generate.activity.paging import blocks_by_size
+from cpmon.generate.activity.dispatching import blocks_by_size
 
 
 @given(
