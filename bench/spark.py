@@ -16,7 +16,7 @@ from pathlib import Path
 from cpmon.generate import load_scenario, write_run
 from cpmon.reduce import reductions
 from cpmon.spark import Fleet
-from cpmon.spark.session import session
+from cpmon.spark.fleet import session
 from cpmon.store import Store
 from cpmon.store.catalogue.connection import Connection
 

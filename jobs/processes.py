@@ -15,7 +15,7 @@ from multiprocessing.connection import wait as wait_for
 from typing import Any
 
 from ..core.errors import CpmonError
-from .outcome import Job, Outcome, Result, attempt
+from .engine import Job, Outcome, Result, attempt
 
 
 class Processes:

@@ -1,27 +1,101 @@
-"""Maps units of work over the executors of Spark, which only schedules them.
+"""Spark as an engine: maps units of work over its executors, which it only schedules.
 
 Executors need cpmon with the same version of Python, and the store and the dumps under the same
-paths.
+paths. Queries start Spark by the same rules.
 """
 
 from __future__ import annotations
 
 import functools
+import os
+import shutil
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from ..core.errors import CpmonError
-from .outcome import ATTEMPTS, Job, Outcome, Result, attempt, is_final
-from .spark_start import first_line, require_spark, starting
+from .engine import ATTEMPTS, Job, Outcome, Result, attempt, is_final
 
 if TYPE_CHECKING:
     from pyspark import Accumulator, SparkContext
 
-LOOK_S = 0.1
+_EFFECT = "nothing was done"
+
+
+def require_spark() -> None:
+    """Import pyspark without its warning about pandas, which is not used with it.
+
+    Raises:
+        CpmonError: pyspark or Java is missing.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas")
+            import pyspark.sql  # noqa: F401
+    except ImportError as error:
+        raise CpmonError(
+            "Spark is not installed beside cpmon",
+            code="spark-package-missing",
+            expected="the package pyspark, here and where the executors are",
+            found=str(error),
+            effect=_EFFECT,
+            remedy="install cpmon with its extra: pip install 'cpmon[spark]'; or leave out"
+            " --engine spark",
+        ) from None
+    if not os.environ.get("JAVA_HOME") and shutil.which("java") is None:
+        raise CpmonError(
+            "Spark runs on Java, and there is none",
+            code="java-missing",
+            expected="Java 17 or newer, named by JAVA_HOME or on the PATH",
+            effect=_EFFECT,
+            remedy="install Java, or name its folder: JAVA_HOME=/usr/lib/jvm/java-17",
+        )
+
+
+@contextmanager
+def starting(master: str | None) -> Iterator[None]:
+    """Map errors in a block that starts Spark to CpmonError.
+
+    Args:
+        master: URL of the master; None for that of Spark's settings.
+
+    Raises:
+        CpmonError: it fails.
+    """
+    try:
+        yield
+    except Exception as error:
+        if not (is_of_spark(error) or isinstance(error, OSError)):
+            raise
+        raise CpmonError(
+            "Spark cannot be started",
+            code="spark-start-failed",
+            place=master,
+            found=first_line(error),
+            effect=_EFFECT,
+            remedy="try it without --master, on this machine alone; then see that --master names a"
+            " Spark that runs and can be reached",
+        ) from None
+
+
+def is_of_spark(error: Exception) -> bool:
+    """Whether Spark, or Java below it, raised an error."""
+    return type(error).__module__.startswith(("pyspark.errors", "py4j."))
+
+
+def first_line(error: Exception) -> str:
+    """The message of an error of Spark, without the plan and the frames of Java."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
+    raised = [line for line in lines if "Error: " in line or "Exception: " in line]
+    return next(iter([*causes[-1:], *raised[-1:], *lines]), type(error).__name__)[:500]
+
+
+_LOOK_S = 0.1
 """Seconds between polls for ended units."""
-MAX_FAILURES, USUAL_FAILURES = "spark.task.maxFailures", "4"
+_MAX_FAILURES, _USUAL_FAILURES = "spark.task.maxFailures", "4"
 """Setting for the attempts of a task before the job fails, and its default; 1 at a local master."""
 
 
@@ -110,7 +184,7 @@ class _Work:
         )
         units = context.parallelize(list(enumerate(jobs)), len(jobs))
         is_local = (context.master or "").split("[")[0] == "local"
-        most = 1 if is_local else int(context.getConf().get(MAX_FAILURES, USUAL_FAILURES) or 1)
+        most = 1 if is_local else int(context.getConf().get(_MAX_FAILURES, _USUAL_FAILURES) or 1)
         task = functools.partial(_task, function, min(ATTEMPTS, most), self._ended)
         self._thread = threading.Thread(target=self._run, args=(units, task), daemon=True)
         self._thread.start()
@@ -125,7 +199,7 @@ class _Work:
         """Yields outcomes as units end."""
         sent, is_over = 0, False
         while not is_over:
-            self._thread.join(LOOK_S)
+            self._thread.join(_LOOK_S)
             is_over = not self._thread.is_alive()
             ended = self._ended.value
             yield from ended[sent:]

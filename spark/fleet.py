@@ -6,8 +6,10 @@ own name. `Fleet.sql` takes the names with a schema.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +19,7 @@ import pyarrow as pa
 from ..core.errors import CpmonError
 from ..core.names import unknown
 from ..core.sql import text
-from ..jobs.spark_start import first_line, is_of_spark
+from ..jobs.spark import first_line, is_of_spark, require_spark, starting
 from ..reduce.reductions.reductions import reductions
 from ..schemas.arrow import schemas
 from ..schemas.layout import Kind
@@ -27,13 +29,50 @@ from ..store.results.lineage import lineages
 from ..store.results.reduced import kept
 from ..store.views.relations import INTERVALS, landed_view
 from ..store.views.views import LANDED
-from .dialect import spark_sql
-from .frames import ON_DRIVER, RUN, Frames
-from .guard import guarded
-from .landed import LandedFiles, Span, kind_of
+from .dialect import guarded, spark_sql
+from .frames import ON_DRIVER, RUN, Frames, LandedFiles, Span, kind_of
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+SETTINGS = {
+    "spark.app.name": "cpmon",
+    "spark.log.level": "ERROR",
+    "spark.sql.runSQLOnFiles": "false",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.ui.showConsoleProgress": "false",
+}
+"""Settings of a session that cpmon starts; others are those of Spark on this machine."""
+
+
+@contextlib.contextmanager
+def session(master: str | None = None) -> Iterator[SparkSession]:
+    """The Spark session of this process; one that is started here ends with the block.
+
+    Args:
+        master: as in `--master` of spark-submit; by default that of Spark's settings.
+
+    Raises:
+        CpmonError: pyspark or Java is missing, or it cannot be started.
+    """
+    require_spark()
+    from pyspark.sql import SparkSession
+
+    active = SparkSession.getActiveSession()
+    settings = SETTINGS if master is None else {**SETTINGS, "spark.master": master}
+    with starting(master):
+        running = active or SparkSession.builder.config(map=dict(settings)).getOrCreate()
+    # These loggers write errors to standard error that are raised as well.
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "sqlglot"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    try:
+        yield running
+    finally:
+        if active is None:
+            running.stop()
+
 
 _BY_SQL = (INTERVALS, "meta.finding", "meta.user_class")
 _UNSIGNED = pa.decimal128(20, 0)

@@ -6,7 +6,11 @@ DuckDB on the driver reads the small ones that are no Parquet (dumps, runs, comp
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -15,19 +19,87 @@ from sqlglot import exp
 
 from ..reduce.reductions.reductions import reductions
 from ..schemas.arrow import FINDING, INTERVAL, schemas
+from ..schemas.layout import Kind
+from ..schemas.registry import record_of, tables
 from ..store.catalogue.connection import COVERAGE, DICTIONARY, Connection
-from ..store.dumps.manifest import alike
+from ..store.dumps.landed_dump import LandedDump
+from ..store.dumps.manifest import TableFile, alike, table_files
 from ..store.dumps.store import Store
 from ..store.results.kept_files import FOLDER, is_one_of
 from ..store.results.reduced import LEVELS, Kept
 from ..store.runs.classes import FILE, class_rules
 from ..store.runs.companions import TABLES
+from ..store.scope import Scope, basis_of
 from ..store.views.views import PLACE, sql_type
 from .dialect import spark_sql
-from .landed import LandedFiles
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Times and systems of a query.
+
+    Attributes:
+        since, until: intervals that end later than the one and up to the other, UTC without zone.
+        systems: names or patterns of them (`PROD*`); none for all.
+    """
+
+    since: datetime | None = None
+    until: datetime | None = None
+    systems: tuple[str, ...] = ()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it includes all times."""
+        return self.since is None and self.until is None
+
+    def has(self, system: str) -> bool:
+        """Whether it includes a system."""
+        return not self.systems or any(fnmatchcase(system, each) for each in self.systems)
+
+    def within(self, column: str) -> list[str]:
+        """SQL conditions that a time is in the span."""
+        since = [f"{column} > TIMESTAMP_NTZ '{self.since}'"] if self.since else []
+        return since + self.before_end(column)
+
+    def before_end(self, column: str) -> list[str]:
+        """SQL conditions that a time is in the span or before it."""
+        return [f"{column} <= TIMESTAMP_NTZ '{self.until}'"] if self.until else []
+
+
+def kind_of(table: str) -> Kind | None:
+    """The kind of a landed table's records; None if it is no table of records."""
+    layout = tables().get(table)
+    return record_of(layout).kind if layout else None
+
+
+class LandedFiles:
+    """The files of each landed table that a span needs by `scope.basis_of`.
+
+    Attributes:
+        systems: names of the systems of the span that have dumps.
+    """
+
+    def __init__(self, store: Store, span: Span) -> None:
+        """Read the dumps from the manifest, and no other file."""
+        samples: list[LandedDump] = []
+        others: list[LandedDump] = []
+        self.systems: list[str] = []
+        for system, dumps in itertools.groupby(store.dumps(), key=lambda dump: dump.system):
+            if span.has(system):
+                self.systems.append(system)
+                needed = basis_of(list(dumps), Scope(system, span.since, span.until))
+                samples += needed.samples
+                others += needed.others
+        self._samples, self._others, self._manifest = samples, others, store.manifest
+
+    def of(self, table: str) -> list[TableFile]:
+        """The files of a table."""
+        dumps = self._samples if kind_of(table) is Kind.SAMPLE else self._others
+        return table_files(self._manifest, f"{table}.parquet", dumps)
+
 
 RUN = "meta.run"
 ON_DRIVER = ("meta.dump", RUN, DICTIONARY, COVERAGE, *(f"meta.{kind}" for kind in TABLES))
@@ -104,17 +176,17 @@ def _union(first: DataFrame, other: DataFrame) -> DataFrame:
 
 def declared(schema: pa.Schema) -> str:
     """A schema in the DDL of Spark."""
-    return ", ".join(f"`{column.name}` {spark_type(column.type)}" for column in schema)
+    return ", ".join(f"`{column.name}` {_spark_type(column.type)}" for column in schema)
 
 
-def spark_type(kind: pa.DataType) -> str:
+def _spark_type(kind: pa.DataType) -> str:
     """Spark's name of an Arrow type that tables, results and small relations have."""
     if pa.types.is_map(kind):
-        return f"MAP<{spark_type(kind.key_type)}, {spark_type(kind.item_type)}>"
+        return f"MAP<{_spark_type(kind.key_type)}, {_spark_type(kind.item_type)}>"
     if pa.types.is_struct(kind):
-        return f"STRUCT<{', '.join(f'`{f.name}`: {spark_type(f.type)}' for f in kind)}>"
+        return f"STRUCT<{', '.join(f'`{f.name}`: {_spark_type(f.type)}' for f in kind)}>"
     if pa.types.is_list(kind):
-        return f"ARRAY<{spark_type(kind.value_type)}>"
+        return f"ARRAY<{_spark_type(kind.value_type)}>"
     if pa.types.is_uint64(kind):
         return "DECIMAL(20, 0)"
     return exp.DataType.build(sql_type(kind), dialect="duckdb").sql("spark")

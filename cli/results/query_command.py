@@ -106,9 +106,8 @@ def _ask_spark(
     sql: str, values: dict[str, Any], store: Path, master: str | None
 ) -> Iterator[pa.Table]:
     """Run a query by Spark; yields the result in one part."""
-    from ...spark.fleet import Fleet
-    from ...spark.guard import guarded
-    from ...spark.session import session
+    from ...spark.dialect import guarded
+    from ...spark.fleet import Fleet, session
 
     warn_of_exposure(store)
     place = reader_at(store)

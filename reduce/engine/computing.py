@@ -14,7 +14,7 @@ from ...config.definitions import use as use_definitions
 from ...config.shifts import Shift
 from ...core.errors import CpmonError
 from ...core.sql import text
-from ...jobs.outcome import PassingError
+from ...jobs.engine import PassingError
 from ...schemas.registry import site_folder, use
 from ...store import Store
 from ...store.files.disk import read_error, writing

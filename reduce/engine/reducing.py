@@ -11,7 +11,7 @@ from pathlib import Path
 from ...config import Settings
 from ...core.errors import BusyError, StoreError
 from ...jobs import Engine, InOrder
-from ...jobs.outcome import ATTEMPTS, PassingError
+from ...jobs.engine import ATTEMPTS, PassingError
 from ...store import Store
 from ...store.dumps.cleanup import remove
 from ...store.files.disk import writing

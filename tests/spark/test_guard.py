@@ -6,7 +6,7 @@ import pytest
 
 from cpmon.core.errors import CpmonError
 from cpmon.queries.queries import Query, queries
-from cpmon.spark.guard import guarded
+from cpmon.spark.dialect import guarded
 
 RELATIONS = {"interval.useact", "events", "meta.run"}
 

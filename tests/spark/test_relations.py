@@ -25,8 +25,7 @@ from cpmon.reduce import reductions
 from cpmon.reduce.engine.reducing import reduce
 from cpmon.spark import Fleet, register
 from cpmon.spark.dialect import spark_sql
-from cpmon.spark.frames import declared
-from cpmon.spark.landed import Span
+from cpmon.spark.frames import Span, declared
 from cpmon.store import Store, connect
 from cpmon.store.catalogue.connection import Connection
 from cpmon.store.dumps.compaction import compact, months
