@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .companions.console import companions, run_file
+from .companions import companions, run_file
 from .damage.requests import Damage, check_compressed, cut_file, damaged, parse_damage
 from .encode.container import END_OF_DATA, Container, Delivery, captured
 from .encode.sampler import Sampler

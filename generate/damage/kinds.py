@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..encode.container import CONTROL_AREA, ENTRY, EVENT_FLAG, SAMPLE_FLAG
-from ..encode.frames import FRAME, HEADER
+from ..encode.container import CONTROL_AREA, ENTRY, EVENT_FLAG, FRAME, HEADER, SAMPLE_FLAG
 from ..model.measurement import TOD_PER_S
 from ..numeric import I64, U8
 from .stream import DamageError, DumpStream, are_controls, hold_records, record_starts

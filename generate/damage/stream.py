@@ -10,8 +10,17 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 import numpy as np
 
 from ...core.errors import CpmonError
-from ..encode.container import CONTROL_AREA, ENTRY, EVENT_FLAG, SAMPLE_FLAG
-from ..encode.frames import END_OF_FRAME, FRAME, HEADER, INTERVAL_END, MONITOR_DOMAIN
+from ..encode.container import (
+    CONTROL_AREA,
+    END_OF_FRAME,
+    ENTRY,
+    EVENT_FLAG,
+    FRAME,
+    HEADER,
+    INTERVAL_END,
+    MONITOR_DOMAIN,
+    SAMPLE_FLAG,
+)
 from ..numeric import I64, U8, Bool
 from ..sink import Chunk
 

@@ -18,8 +18,8 @@ from ..model.measurement import TOD_PER_US
 from ..numeric import F64, I64, U8, U64, Bool, floor_int
 from ..records.events import EventBatch
 from ..records.table import Counts, Values, unmodelled
+from .container import Block
 from .encoding import TIME, Encoding, Place
-from .frames import Block
 
 
 def filled(encoding: Encoding, names: Iterable[str], rows: int, number: int, end: int) -> Values:

@@ -21,7 +21,7 @@ from ...schemas.release import LATEST, is_within
 from ...schemas.unplaced import unplaced
 from ..numeric import U8
 from ..records.table import Counts, named_rows
-from .frames import LARGEST_RECORD
+from .container import LARGEST_RECORD
 
 BLANK = b"\x40"
 """A blank in EBCDIC."""

@@ -13,8 +13,8 @@ from ..numeric import I64, Bool
 from ..records import events
 from ..records.events import EventBatch, SessionProgress
 from ..records.table import Record, Values, records
+from .container import Block
 from .encoder import Encoder, encode_events, filled
-from .frames import Block
 
 _BEFORE_CONFIGURATION = 50
 """Time between the start of monitoring and the first configuration record, in records."""

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..numeric import F64, I64, Bool, around_one, bell, capped, floor_int, partition
-from ..scenario.hardware import Machine, Partition
+from ..scenario.tables import Machine, Partition
 from .measurement import TOD_PER_US, Measurement
 from .population import TIMERS_ON_MASTER_UNTIL, Demand, Transactions
 

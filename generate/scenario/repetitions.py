@@ -20,7 +20,7 @@ from ...config import Place, Table
 from ...config.mistakes import dotted
 from ...config.values import Text
 from ...core.errors import CpmonError
-from .values import NonNegativeInt, ProcessorCount
+from .tables import NonNegativeInt, ProcessorCount
 
 _SIGNIFICANT = 4
 _LARGEST_MEAN, _LARGEST_DEVIATION = 10**9, 10**8

@@ -13,10 +13,22 @@ from ...core.errors import CpmonError
 from ...core.names import nearest
 from ...schemas.unplaced import AssumedPlace, Places
 from ..sink import Compression
-from .hardware import Machine, Partition, Storage, VolumeGroup
 from .repetitions import Repetitions, run_key
-from .users import Disturbance, Transactions, UserGroup, Workload
-from .values import IntervalCount, NonNegative, NonNegativeInt, Percent, SystemText
+from .tables import (
+    Disturbance,
+    IntervalCount,
+    Machine,
+    NonNegative,
+    NonNegativeInt,
+    Partition,
+    Percent,
+    Storage,
+    SystemText,
+    Transactions,
+    UserGroup,
+    VolumeGroup,
+    Workload,
+)
 
 Busy = Annotated[float, Meta(ge=0.05, le=99.9)]
 

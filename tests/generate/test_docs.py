@@ -15,15 +15,18 @@ from cpmon.generate import (
     scenario_names,
 )
 from cpmon.generate.loading import RunTable, ScenarioTable
-from cpmon.generate.scenario.hardware import Machine, Partition, Storage, VolumeGroup
 from cpmon.generate.scenario.repetitions import DifferenceKeys, SampleKeys
 from cpmon.generate.scenario.scenario import Monitor, Targets
-from cpmon.generate.scenario.users import (
+from cpmon.generate.scenario.tables import (
     Disturbance,
     FileSystem,
     GuestProcess,
+    Machine,
+    Partition,
+    Storage,
     Transactions,
     UserGroup,
+    VolumeGroup,
     Workload,
 )
 from cpmon.schemas.unplaced import AssumedPlace

@@ -10,14 +10,17 @@ from hypothesis import strategies as st
 from cpmon.core.errors import CpmonError
 from cpmon.generate.encode.container import (
     END_OF_DATA,
+    FRAME,
+    HEADER,
     SAMPLE_FLAG,
     SEGMENT,
+    Block,
     Ring,
     control_record,
     entry,
     event_block,
+    sample_frames,
 )
-from cpmon.generate.encode.frames import FRAME, HEADER, Block, sample_frames
 from tests.generate.plain_reader import records, sets
 
 

@@ -13,15 +13,19 @@ from hypothesis import strategies as st
 from cpmon.generate.encode.container import (
     END_OF_DATA,
     EVENT_FLAG,
+    FRAME,
     SAMPLE_FLAG,
+    Block,
     Ring,
     captured,
     control_record,
     entry,
     event_block,
+    event_frames,
+    sample_frames,
+    set_domains,
 )
 from cpmon.generate.encode.encoder import encode_events, text_bytes
-from cpmon.generate.encode.frames import FRAME, Block, event_frames, sample_frames, set_domains
 from cpmon.generate.records.events import EventBatch
 from cpmon.ingest import ingest
 from cpmon.ingest.findings import Code

@@ -11,13 +11,13 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from ...config import Document, Place, Table
-from ...core.errors import CpmonError
-from ...core.names import unknown
-from ..model.measurement import Frames
-from ..model.processors import MOST_PARTITIONS
-from ..records.table import Expression
-from ..scenario.repetitions import (
+from ..config import Document, Place, Table
+from ..core.errors import CpmonError
+from ..core.names import unknown
+from .model.measurement import Frames
+from .model.processors import MOST_PARTITIONS
+from .records.table import Expression
+from .scenario.repetitions import (
     CLOCK_CS,
     RATES,
     Difference,
@@ -26,14 +26,14 @@ from ..scenario.repetitions import (
     Statistic,
     shortest,
 )
-from ..scenario.scenario import Run, Scenario, Targets
+from .scenario.scenario import Run, Scenario, Targets
 
-TOD_BEGINS = dt.datetime(1900, 1, 1, tzinfo=dt.UTC)
-TOD_ENDS = dt.datetime(2042, 9, 17, tzinfo=dt.UTC)
+_TOD_BEGINS = dt.datetime(1900, 1, 1, tzinfo=dt.UTC)
+_TOD_ENDS = dt.datetime(2042, 9, 17, tzinfo=dt.UTC)
 """The day on which the 64-bit clock wraps."""
 
 
-class Room(Table, frozen=True):
+class _Room(Table, frozen=True):
     """A target's demand and its limit, as expressions."""
 
     target: str
@@ -43,11 +43,11 @@ class Room(Table, frozen=True):
     remedy: str = ""
 
 
-class TargetTable(Table, frozen=True):
-    """The content of `targets.toml`."""
+class _TargetTable(Table, frozen=True):
+    """The content of `feasibility.toml`."""
 
     needs: dict[str, str]
-    room: tuple[Room, ...]
+    room: tuple[_Room, ...]
 
 
 def check_feasibility(scenario: Scenario, run: Run, place: Place) -> None:
@@ -87,13 +87,13 @@ def check_feasibility(scenario: Scenario, run: Run, place: Place) -> None:
 
 
 @functools.cache
-def _table() -> TargetTable:
-    text = (files(__package__) / "targets.toml").read_text(encoding="utf-8")
-    return Document(text, "targets.toml", "the targets").read(TargetTable)
+def _table() -> _TargetTable:
+    text = (files(__package__) / "feasibility.toml").read_text(encoding="utf-8")
+    return Document(text, "feasibility.toml", "the targets").read(_TargetTable)
 
 
 def _figures(scenario: Scenario, run: Run) -> dict[str, Any]:
-    """The names of the expressions in `targets.toml`."""
+    """The names of the expressions in `feasibility.toml`."""
     frames, targets, processors = Frames(scenario, run), run.targets, run.machine.cpus
     users = sum(group.count for group in scenario.groups_of(run))
     resident = users * (targets.resident_pages_per_user or 0)
@@ -164,11 +164,11 @@ def _check_clock(scenario: Scenario, run: Run, place: Place) -> None:
     """Check that the TOD clock, 64 bits since 1900, covers the IPL to the last sample."""
     seconds = (run.intervals or scenario.intervals) * scenario.monitor.interval_s
     ipl = run.start - dt.timedelta(hours=run.ipl_hours_before)
-    if ipl < TOD_BEGINS or run.start + dt.timedelta(seconds=seconds) > TOD_ENDS:
+    if ipl < _TOD_BEGINS or run.start + dt.timedelta(seconds=seconds) > _TOD_ENDS:
         raise CpmonError(
             f"run {run.run_id}: the TOD clock has no such time",
             place=place(f"{run.key}.start"),
-            expected=f"IPL and last sample from {TOD_BEGINS:%Y-%m-%d} to {TOD_ENDS:%Y-%m-%d}",
+            expected=f"IPL and last sample from {_TOD_BEGINS:%Y-%m-%d} to {_TOD_ENDS:%Y-%m-%d}",
             found=run.start.isoformat(),
         )
 

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 from msgspec.structs import asdict
 
-from ...schemas.unplaced import still_unplaced
-from ..model.measurement import Clock, Measurement, Timeline
-from ..model.system import Model
-from ..numeric import I64, around_one, partition, random_stream
-from ..scenario.repetitions import RATES, SCORES, Repetitions, Samples
-from .solver import durations, samples_of
+from ..schemas.unplaced import still_unplaced
+from .model.measurement import Clock, Measurement, Timeline
+from .model.system import Model
+from .numeric import I64, around_one, partition, random_stream
+from .samples import durations, samples_of
+from .scenario.repetitions import RATES, SCORES, Repetitions, Samples
 
 ZONE = dt.timezone(dt.timedelta(hours=-5), "EST")
 """Time zone of the system; it has no daylight saving time."""

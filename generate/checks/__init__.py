@@ -1,1 +1,0 @@
-"""Checks of a scenario that need more than one of its tables."""

@@ -1,1 +1,0 @@
-"""The files beside a dump: run file, external counts, responses of repeated samples."""
