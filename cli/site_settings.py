@@ -66,17 +66,15 @@ def store_at(folder: Path) -> Store:
 
 
 def reader_at(folder: Path) -> Store:
-    """The store in a folder for reading: dumps that lack files are skipped with a note.
+    """The store in a folder for reading: dumps that lack files are left out, with a note.
 
     Raises:
         CpmonError: there is no store.
     """
-    from ..store.results.readable_part import readable_part
+    from ..store.results.readable_part import lazily_readable_part
 
     if folder not in asked().readers:
-        part, notes = readable_part(store_at(folder))
-        asked().read(folder, part)
-        _print_notes(notes)
+        asked().read(folder, lazily_readable_part(store_at(folder), _print_notes))
     return asked().readers[folder]
 
 

@@ -39,7 +39,7 @@ def info(store: Path, out: Output) -> None:
     from ...reduce import reductions
     from ...store.results.usage import usage
 
-    reader_at(store)  # prints notes
+    _ = reader_at(store).left_out  # prints notes
     rows = usage(store_at(store), reductions())
     if exposed := warn_of_exposure(store):
         rows.append({**dict.fromkeys(rows[0]), "what": "access", "system": "", "note": exposed})

@@ -2,7 +2,8 @@
 
 A question over them would have no answer, or a wrong one where patterns find the files that are
 left. What is missing on a disk is seen at once: a file that is removed changes the time of its
-folder. In object storage, and for damage in tables, files are looked at when a question has failed.
+folder. In object storage, and for damage inside files, they are looked at when a question has
+failed.
 
 A repair keeps what is whole and deletes nothing. What is written about a dump is written again
 where only that is missing. A dump that lacks tables is dropped from the manifest, so that it can
@@ -81,13 +82,11 @@ class Times:
 
 
 def missing_at_once(store: Store) -> list[Incomplete]:
-    """The dumps of a store on a disk that lack files; damage in tables is not seen."""
-    folders = store.manifest.folders()
-    times = Times(store, "whole", (*folders, *(f"{folder}/{ABOUT}" for folder in folders)))
-    changed = {name.removesuffix(f"/{ABOUT}") for name in times.changed}
+    """The dumps of a store on a disk that lack files; damage inside files is not seen."""
+    times = Times(store, "whole", store.manifest.folders())
+    changed = times.changed
     found = incomplete_dumps(store, changed, tables=False) if changed else []
-    lacking = {each.dump.folder for each in found}
-    times.remember(lacking | {f"{folder}/{ABOUT}" for folder in lacking})
+    times.remember({each.dump.folder for each in found})
     return found
 
 

@@ -18,9 +18,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any
 from urllib.parse import quote
@@ -46,22 +47,44 @@ _RETRIES = 5
 """Retries of a read: a merge by another process may delete a file between listing and read."""
 
 
+@dataclass(slots=True)
+class _Content:
+    """What the files of a manifest said when they were last read.
+
+    Attributes:
+        files: name -> its dumps.
+        by_name: the dumps by name.
+        in_order: by system, begin and name.
+        merged: folder of a month -> names of its dumps.
+    """
+
+    files: dict[str, tuple[LandedDump, ...]] = field(default_factory=dict)
+    by_name: dict[str, LandedDump] = field(default_factory=dict)
+    in_order: tuple[LandedDump, ...] = ()
+    merged: dict[str, set[str]] = field(default_factory=dict)
+
+
 class Manifest:
     """The manifest of a store; caches its files and reads only new ones."""
 
-    def __init__(self, files: Files, left_out: Collection[str] = ()) -> None:
-        """Creates the manifest without reading it.
+    def __init__(self, files: Files) -> None:
+        """Creates the manifest without reading it."""
+        self._files = files
+        self._content = _Content()
+        self._left_out: Callable[[], Collection[str]] = frozenset
+        self._shown: tuple[LandedDump, ...] = ()
+        self._shown_of: tuple[LandedDump, ...] | None = None
+
+    def without(self, left_out: Callable[[], Collection[str]]) -> Manifest:
+        """This manifest as a reader sees it without some dumps; what was read is shared.
 
         Args:
-            left_out: dumps hidden from `dumps`, `dumps_with`, `tables` and `are_merged`.
+            left_out: returns dumps hidden from `dumps`, `dumps_with`, `tables` and `are_merged`.
+                Called when dumps are first asked for.
         """
-        self._files = files
-        self.left_out = frozenset(left_out)
-        self._read: dict[str, tuple[LandedDump, ...]] = {}
-        self._by_name: dict[str, LandedDump] = {}
-        self._in_order: tuple[LandedDump, ...] = ()
-        self._merged: dict[str, set[str]] = {}
-        self._kinds: set[tuple[frozenset[str], bool]] = set()
+        other = copy(self)
+        other._left_out, other._shown_of = left_out, None
+        return other
 
     def dumps(self) -> Sequence[LandedDump]:
         """All dumps, by system, begin and name.
@@ -70,7 +93,12 @@ class Manifest:
             StoreError: a file of the manifest cannot be read.
         """
         self._dumps()
-        return self._in_order
+        if self._shown_of is not self._content.in_order:
+            hidden = self._left_out()
+            in_order = self._content.in_order
+            shown = tuple(d for d in in_order if d.dump not in hidden) if hidden else in_order
+            self._shown, self._shown_of = shown, in_order
+        return self._shown
 
     def dumps_with(self, table: str) -> list[LandedDump]:
         """The dumps that have a table, in the same order.
@@ -104,12 +132,13 @@ class Manifest:
     def version(self) -> str:
         """Version of the manifest: changes whenever a dump lands, is merged or is pruned.
 
-        It consists of file names, since no manifest file ever changes.
+        It consists of file names, since no manifest file ever changes. Dumps that are left out
+        do not change it.
 
         Raises:
             PermissionError: the manifest may not be read.
         """
-        return "\0".join([*sorted(self._names()), *sorted(self.left_out)])
+        return "\0".join(sorted(self._names()))
 
     def find(self, name: str) -> LandedDump | None:
         """The landed dump with this name, even if it is left out; None if there is none."""
@@ -125,9 +154,9 @@ class Manifest:
 
     def merged_in(self, folder: str) -> Collection[str]:
         """Dumps in the folder of a month, as of the last read of the manifest."""
-        if not self._read:
+        if not self._content.files:
             self._dumps()
-        return self._merged.get(folder, ())
+        return self._content.merged.get(folder, ())
 
     def add(self, about: Mapping[str, Any]) -> None:
         """Adds a landed dump and merges the files of its month if there are many.
@@ -260,8 +289,7 @@ class Manifest:
 
     def _kinds_of_dumps(self) -> set[tuple[frozenset[str], bool]]:
         """Distinct pairs of the tables of a dump and whether it is merged."""
-        self._dumps()
-        return self._kinds
+        return {(dump.tables, dump.is_merged) for dump in self.dumps()}
 
     def _dumps(self) -> dict[str, LandedDump]:
         """Dumps by name, read again if the manifest changed."""
@@ -269,20 +297,18 @@ class Manifest:
             names = set(self._names())
             if not names:
                 self._check_new()
-            if names == self._read.keys():
-                return self._by_name
+            content = self._content
+            if names == content.files.keys():
+                return content.by_name
             with suppress(FileNotFoundError):
-                self._read = {n: self._read.get(n) or self._dumps_in(n) for n in names}
-                self._by_name = _by_name(self._read.values())
-                in_order = tuple(sorted(self._by_name.values(), key=_PLACE))
-                self._in_order = tuple(d for d in in_order if d.dump not in self.left_out)
-                self._merged, self._kinds = {}, set()
-                for dump in self._in_order:
-                    self._kinds.add((dump.tables, dump.is_merged))
-                for dump in in_order:
+                content.files = {n: content.files.get(n) or self._dumps_in(n) for n in names}
+                content.by_name = _by_name(content.files.values())
+                content.in_order = tuple(sorted(content.by_name.values(), key=_PLACE))
+                content.merged = {}
+                for dump in content.in_order:
                     if dump.is_merged:
-                        self._merged.setdefault(dump.folder, set()).add(dump.dump)
-                return self._by_name
+                        content.merged.setdefault(dump.folder, set()).add(dump.dump)
+                return content.by_name
         raise self._restless()
 
     @property

@@ -18,11 +18,13 @@ from __future__ import annotations
 
 import copy
 import fcntl
+import functools
 import itertools
 import json
 import os
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -52,6 +54,19 @@ OWN = frozenset(
 _MARKED = json.dumps({"version": VERSION}).encode()
 
 
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """What readers of a store do without.
+
+    Attributes:
+        dumps: names of dumps.
+        files: names of runs and materialized results, below the store.
+    """
+
+    dumps: frozenset[str] = frozenset()
+    files: frozenset[str] = frozenset()
+
+
 class Store:
     """A store, in a folder or in object storage. Opening it reads only the marker.
 
@@ -60,7 +75,6 @@ class Store:
         root: its folder; for object storage, a local cache folder.
         records, runs, staging: folders of landed dumps, of runs, of dumps being written.
         manifest: the landed dumps.
-        left_out: files hidden from readers.
     """
 
     def __init__(self, location: str | Path, *, create: bool = False) -> None:
@@ -80,21 +94,33 @@ class Store:
         self.staging = self.root / STAGING
         self.is_new = self._has_new_root = False
         self.manifest = Manifest(self.files)
-        self.left_out: frozenset[str] = frozenset()
+        self._left_out: Callable[[], LeftOut] = LeftOut
         if create and _marker(self.files) is None:
             self._make()
         else:
             check_version(self.files)
 
-    def without(self, dumps: Collection[str] = (), files: Collection[str] = ()) -> Store:
+    @property
+    def left_out(self) -> LeftOut:
+        """What readers do without."""
+        return self._left_out()
+
+    def without(self, left_out: Callable[[], LeftOut]) -> Store:
         """This store as a reader sees it without some dumps and files.
 
         Args:
-            files: names of runs and materialized results, below the store.
+            left_out: returns what else is left out; called once, when dumps, runs or results are
+                first asked for.
         """
+
+        @functools.cache
+        def both() -> LeftOut:
+            more, before = left_out(), self.left_out
+            return LeftOut(before.dumps | more.dumps, before.files | more.files)
+
         other = copy.copy(self)
-        other.manifest = Manifest(self.files, self.manifest.left_out | {*dumps})
-        other.left_out = self.left_out | {*files}
+        other._left_out = both
+        other.manifest = self.manifest.without(lambda: other.left_out.dumps)
         return other
 
     @property

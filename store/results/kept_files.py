@@ -150,12 +150,12 @@ def month_pieces(store: Store) -> dict[str, list[Piece]]:
     """
     pieces: defaultdict[str, list[Piece]] = defaultdict(list)
     for name in store.files.names(MONTHS):
-        if name.endswith(".json") and name not in store.left_out:
+        if name.endswith(".json") and name not in store.left_out.files:
             system = system_of(name)
             for reduction, levels in read_index(store, name).items():
                 for level, of_level in levels.items():
                     of_file = _of_file(reduction, level, system, of_level)
-                    pieces[reduction] += (p for p in of_file if p.file not in store.left_out)
+                    pieces[reduction] += (p for p in of_file if p.file not in store.left_out.files)
     return pieces
 
 

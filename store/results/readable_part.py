@@ -1,13 +1,13 @@
 """The part of a store that questions can be answered from, and notes on what is left out of it.
 
-Left out are dumps that lack files, runs that cannot be read, and what is kept of reductions and
-cannot be read: that is computed again, from the samples. A store whose files are all there is
-answered from as it is, and costs a look at the times of its folders.
+Left out are dumps that lack files, runs that cannot be read, and kept results that cannot be read:
+these are computed again, from the samples. On a disk the times of folders show whether files are
+missing; nothing is read if they have not changed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 import pyarrow as pa
 
@@ -15,7 +15,7 @@ from ...core.errors import UnreadableError
 from ...core.text import counted
 from ..dumps.cleanup import ASIDE
 from ..dumps.incomplete import Incomplete, Times, incomplete_dumps, missing_at_once
-from ..dumps.store import Store
+from ..dumps.store import LeftOut, Store
 from ..runs.runs import damaged_runs, run_names
 from .kept_files import (
     FOLDER,
@@ -39,16 +39,37 @@ def readable_part(store: Store, *, thorough: bool = False) -> tuple[Store, list[
     Args:
         thorough: every file is looked at; else on a disk what has changed since the last time.
     """
+    left_out, notes = _unreadable(store, thorough=thorough)
+    return (store.without(lambda: left_out) if notes else store), notes
+
+
+def lazily_readable_part(store: Store, report: Callable[[Sequence[str]], None]) -> Store:
+    """The store as readers can answer from it; it is looked at when its dumps are first asked for.
+
+    Args:
+        report: takes the notes on what is left out.
+    """
+
+    def look() -> LeftOut:
+        left_out, notes = _unreadable(store, thorough=False)
+        report(notes)
+        return left_out
+
+    return store.without(look)
+
+
+def _unreadable(store: Store, *, thorough: bool) -> tuple[LeftOut, list[str]]:
+    """What cannot be read of a store, and notes on it."""
     if not thorough and not store.files.is_local:
-        return store, []
+        return LeftOut(), []
     dumps = incomplete_dumps(store) if thorough else missing_at_once(store)
     runs = damaged_runs(store, run_names(store)) if thorough else _changed_runs(store)
     results = damaged_results(store) if thorough else {}
     if not (dumps or runs or results):
-        return store, []
-    files = {*runs, *results, *beside_them(store, results)}
-    part = store.without({each.dump.dump for each in dumps}, files)
-    return part, [*_notes(dumps, runs, results), _remedy(store)]
+        return LeftOut(), []
+    files = frozenset({*runs, *results, *beside_them(store, results)})
+    left_out = LeftOut(frozenset(each.dump.dump for each in dumps), files)
+    return left_out, [*_notes(dumps, runs, results), _remedy(store)]
 
 
 def without_damaged_runs(store: Store) -> tuple[Store, list[str]]:
@@ -56,7 +77,8 @@ def without_damaged_runs(store: Store) -> tuple[Store, list[str]]:
     runs = damaged_runs(store, run_names(store))
     if not runs:
         return store, []
-    return store.without(files=runs), [*_notes([], runs, {}), _remedy(store)]
+    left_out = LeftOut(files=frozenset(runs))
+    return store.without(lambda: left_out), [*_notes([], runs, {}), _remedy(store)]
 
 
 def put_damaged_aside(store: Store) -> list[str]:
@@ -101,7 +123,7 @@ def damaged_results(store: Store) -> dict[str, str]:
                 damaged[name] = error.found or ""
     for schemas in by_kind.values():
         damaged |= _strange(schemas)
-    of_months = month_pieces(store.without(files=damaged)).values()
+    of_months = month_pieces(store.without(lambda: LeftOut(files=frozenset(damaged)))).values()
     lost = {piece.file for pieces in of_months for piece in pieces} - {*names}
     return damaged | dict.fromkeys(lost, "no such file")
 

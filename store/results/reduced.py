@@ -182,7 +182,7 @@ class KeptResults:
     def _top(self) -> tuple[set[str], set[str]]:
         """The folders and files of results."""
         top = self._store.files.inside(FOLDER)
-        return {*top.folders}, {file.name for file in top.files} - self._store.left_out
+        return {*top.folders}, {file.name for file in top.files} - self._store.left_out.files
 
     @functools.cached_property
     def _versions(self) -> Versions:
@@ -251,7 +251,7 @@ def _drop(state: ByDay, piece: Piece) -> None:
 def day_pieces(store: Store, name: str) -> Iterator[Piece]:
     """All pieces of a reduction that are files of their own, up to date or not."""
     for file in store.files.names(f"{FOLDER}/{name}"):
-        if file not in store.left_out and (match := _PIECE.fullmatch(file)):
+        if file not in store.left_out.files and (match := _PIECE.fullmatch(file)):
             level, day, version, shifts = match.groups("")
             yield Piece(level, system_of(file), date.fromisoformat(day), version, shifts, file)
 

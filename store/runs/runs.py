@@ -244,7 +244,7 @@ def delete_runs(store: Store, run_ids: Iterable[str]) -> None:
 def run_names(store: Store) -> list[str]:
     """The files of all runs, in order, without those that are left out."""
     names = (file.name for file in store.files.inside(FOLDER).files)
-    return [name for name in names if name.endswith(".json") and name not in store.left_out]
+    return [name for name in names if name.endswith(".json") and name not in store.left_out.files]
 
 
 def run_name(run_id: str) -> str:

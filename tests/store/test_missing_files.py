@@ -150,6 +150,12 @@ def site(
     return Site(cpmon, store, whole.folder, whole.names)
 
 
+@pytest.mark.parametrize("site", [PLACES[0]], indirect=True)
+def test_a_question_that_names_no_records_looks_for_none(site: Site):
+    site.lose(*LOST["its folder"][:2])
+    assert (site.do("query", "SELECT 1").err, "note:" in site.do("query", DUMPS).err) == ("", True)
+
+
 @trials((PLACES[0], "its folder"), (PLACES[1], "one table of a month that one dump has"))
 def test_others_are_answered_for_and_what_is_missing_lands_again(site: Site, lost: str):
     place, file, lacking = LOST[lost]
