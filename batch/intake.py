@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..config import Settings
-from ..config.shifts import find_zone
+from ..config.moments import find_zone
 from ..core.errors import CpmonError, DumpError
 from ..ingest import Landed, ingest
 from ..store.dumps.store import Store

@@ -11,7 +11,7 @@ from typing import Any
 import duckdb
 
 from ..config import Settings
-from ..config.shifts import find_zone
+from ..config.moments import find_zone
 from ..core.errors import CpmonError, NothingToReportError
 from ..reduce.compare.comparison_table import compare
 from ..reduce.compare.rendering import render_comparison

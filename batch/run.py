@@ -24,7 +24,7 @@ import duckdb
 import pyarrow.compute as pc
 
 from ..config import Settings
-from ..config.shifts import find_zone
+from ..config.moments import find_zone
 from ..core.errors import BusyError, CpmonError, StoreError
 from ..reduce.engine.reducing import reduce
 from ..reduce.reductions.reductions import reductions

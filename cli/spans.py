@@ -160,7 +160,7 @@ def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
     @span_options()
     @functools.wraps(command)
     def select(**values: Any) -> Any:
-        from ..config.shifts import SYSTEM_ZONE, find_zone
+        from ..config.moments import SYSTEM_ZONE, find_zone
         from ..core.grace_period import GRACE
 
         selection = {name: values.pop(name) for name in SELECTION}
@@ -204,7 +204,7 @@ def _zone_of_system(location: Path, selection: Mapping[str, Any]) -> str:
     Raises:
         CpmonError: the dump does not name a zone, or the system is ambiguous.
     """
-    from ..config.shifts import zone_name
+    from ..config.moments import zone_name
     from ..store.runs.runs import system_of_run
 
     run, system = selection["run"], selection["system"]

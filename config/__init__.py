@@ -1,9 +1,7 @@
 """Strict reading of settings and other TOML files; each mistake is reported with its place."""
 
-from .discovery import exposure, ignored_files, read_settings
-from .document import Document, Table
-from .mistakes import Place
-from .settings import FILE, Settings
+from .document import Document, Place, Table
+from .settings import FILE, Settings, exposure, ignored_files, read_settings
 
 __all__ = [
     "FILE",

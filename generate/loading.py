@@ -14,7 +14,7 @@ from msgspec import field
 from msgspec.structs import asdict
 
 from ..config import Document, Place
-from ..config.mistakes import dotted
+from ..config.document import dotted
 from ..config.values import Moment
 from ..core.errors import CpmonError
 from ..core.names import nearest, unknown

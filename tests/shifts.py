@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import time
 
-from cpmon.config.shifts import Shift
+from cpmon.config.moments import Shift
 
 
 def daily(name: str, begins: str, ends: str) -> dict[str, Shift]:

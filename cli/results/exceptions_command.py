@@ -58,7 +58,7 @@ def command(
       cpmon exceptions --store perf/ --run BANKDAY --severity warning --format json
       cpmon exceptions --store perf/ --rules my-rules.toml --list
     """
-    from ...config.shifts import find_zone
+    from ...config.moments import find_zone
     from ...reduce.rules.exceptions import exceptions
     from ...reduce.rules.rendering import render_findings, render_rules, unknowns
     from ...reduce.rules.rule import Purpose, Severity, load_rules

@@ -77,7 +77,7 @@ def check(file: Path) -> None:
       cpmon config check cpmon.toml
     """
     from ...batch.plan import check_settings
-    from ...config.discovery import parse_settings
+    from ...config.settings import parse_settings
 
     read = parse_settings(file)
     check_settings(read)

@@ -17,7 +17,7 @@ from typing import Annotated, Any, Self
 from msgspec import Meta
 
 from ...config import Place, Table
-from ...config.mistakes import dotted
+from ...config.document import dotted
 from ...config.values import Text
 from ...core.errors import CpmonError
 from .tables import NonNegativeInt, ProcessorCount

@@ -11,7 +11,7 @@ from pathlib import Path
 import duckdb
 
 from ...config.definitions import use as use_definitions
-from ...config.shifts import Shift
+from ...config.moments import Shift
 from ...core.errors import CpmonError
 from ...core.sql import text
 from ...jobs.engine import PassingError

@@ -12,7 +12,7 @@ from datetime import date
 from fnmatch import fnmatchcase
 
 from ...config.definitions import definitions
-from ...config.shifts import Shift
+from ...config.moments import Shift
 from ...core.errors import CpmonError
 from ...core.names import nearest
 from ...schemas.registry import site_folder

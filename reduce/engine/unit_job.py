@@ -8,7 +8,7 @@ from datetime import date, datetime, time, timedelta
 from pathlib import Path
 
 from ...config.definitions import Definitions
-from ...config.shifts import Shift
+from ...config.moments import Shift
 from ...core.grace_period import GRACE, day_condition
 from ...core.sql import text
 from ...core.text import counted

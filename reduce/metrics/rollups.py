@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from ...config.definitions import of_definitions
-from ...config.moments import LineLength
-from ...config.shifts import Shift
+from ...config.moments import LineLength, Shift
 from ...core.grace_period import inside
 from ...core.sql import FINE_PARTS, exact
 from .report_set import reports

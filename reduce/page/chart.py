@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from ...config import Document, Table
 from ...config.definitions import of_definitions
-from ...config.shifts import fixed_offset_s
+from ...config.moments import fixed_offset_s
 from ...core.errors import CpmonError
 from ...core.names import unknown
 from ..metrics import metric_of

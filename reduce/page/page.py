@@ -16,7 +16,7 @@ from typing import Any
 import duckdb
 
 from ...config import Settings
-from ...config.shifts import find_zone
+from ...config.moments import find_zone
 from ...core.text import length_of_time
 from ...render.html import html_page
 from ...render.printing import Format, show

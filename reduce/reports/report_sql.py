@@ -15,8 +15,7 @@ from zoneinfo import ZoneInfo
 
 import duckdb
 
-from ...config.moments import LineLength
-from ...config.shifts import Shift
+from ...config.moments import LineLength, Shift
 from ...core.errors import CpmonError
 from ...core.grace_period import DAY, GRACE, INSIDE, inside
 from ...core.names import unknown

@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...config import Settings
-from ...config.shifts import Shift
+from ...config.moments import Shift
 from ...core.names import unknown
 from ...core.sql import name, text
 from ...store.catalogue.connection import Connection, point

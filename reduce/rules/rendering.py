@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 
-from ...config.shifts import find_zone
+from ...config.moments import find_zone
 from ...core.errors import CpmonError
 from ...core.text import counted, length_of_time, printable
 from ...render.html import html_page

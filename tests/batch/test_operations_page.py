@@ -8,8 +8,7 @@ from pathlib import Path
 from cpmon.batch.plan import CODES, read_plan
 from cpmon.batch.state import State
 from cpmon.batch.summary import render_metrics
-from cpmon.config.discovery import parse_settings
-from cpmon.config.settings import BatchSettings, InboxSettings, OutputSettings
+from cpmon.config.settings import BatchSettings, InboxSettings, OutputSettings, parse_settings
 from tests.batch.test_result import result
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -13,8 +13,7 @@ from msgspec import structs
 from cpmon.cli.main import Status
 from cpmon.cli.main import cpmon as group
 from cpmon.config import FILE, read_settings
-from cpmon.config.discovery import parse_settings, settings_files
-from cpmon.config.mistakes import find_line, key_lines
+from cpmon.config.document import find_line, key_lines
 from cpmon.config.settings import (
     VARIABLES,
     WITH_FORMAT,
@@ -22,6 +21,8 @@ from cpmon.config.settings import (
     ShiftSettings,
     SiteSettings,
     SystemSettings,
+    parse_settings,
+    settings_files,
 )
 from cpmon.core.errors import CpmonError
 from tests.cli.answer import Answer, Cpmon

@@ -11,7 +11,7 @@ import duckdb
 import pytest
 
 from cpmon.config import Settings
-from cpmon.config.shifts import Shift
+from cpmon.config.moments import Shift
 from cpmon.core.errors import CpmonError
 from cpmon.reduce.rules.exceptions import exceptions
 from cpmon.reduce.rules.rendering import render_findings

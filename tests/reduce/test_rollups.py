@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from cpmon.config import Settings
-from cpmon.config.shifts import Shift
+from cpmon.config.moments import Shift
 from cpmon.core.errors import CpmonError
 from cpmon.generate import load_scenario, write_run
 from cpmon.ingest import ingest

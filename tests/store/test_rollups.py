@@ -12,7 +12,7 @@ import duckdb
 import pytest
 
 from cpmon.config import Settings
-from cpmon.config.shifts import Shift
+from cpmon.config.moments import Shift
 from cpmon.core.errors import CpmonError, StoreError
 from cpmon.ingest import ingest
 from cpmon.reduce import reductions, report
