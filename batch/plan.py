@@ -17,8 +17,7 @@ import msgspec
 from ..config import FILE, Settings
 from ..config.formats import FORMATS, format_of_file
 from ..config.settings import BatchSettings, InboxSettings, OutputSettings
-from ..core.errors import CpmonError
-from ..core.names import unknown
+from ..core.errors import CpmonError, unknown
 from ..reduce.compare.spec import load_spec
 from ..reduce.metrics.report_shape import Lines
 from ..reduce.reports.report_names import find_report

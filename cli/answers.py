@@ -169,7 +169,7 @@ def _missing_table(connection: Connection, error: Exception) -> CpmonError | Non
 
 def no_table(connection: Connection, name: str) -> CpmonError:
     """The error for an unknown table, with the nearest public one."""
-    from ..core.names import nearest, unknown_of_many
+    from ..core.errors import nearest, unknown_of_many
 
     tables = {table.rpartition(".")[2]: table for table in relations(connection)}
     like = (
@@ -186,7 +186,7 @@ def relations(connection: Connection) -> list[str]:
 
 def _check_run(connection: Connection, run: Any) -> None:
     """Check that a parameter `run` names an existing run; else the result would just be empty."""
-    from ..core.names import unknown
+    from ..core.errors import unknown
 
     runs = [name for (name,) in connection.sql("SELECT run_id FROM meta.run").fetchall()]
     if run and run not in runs:

@@ -137,7 +137,7 @@ class Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Resolve the command; an unknown name gets a suggestion."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            from ..core.names import nearest
+            from ..core.errors import nearest
 
             like = nearest(args[0], COMMANDS)
             hint = f"; did you mean {like}?" if like else ""

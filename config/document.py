@@ -19,8 +19,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import inspect
 
-from ..core.errors import CpmonError
-from ..core.names import nearest, unknown
+from ..core.errors import CpmonError, nearest, unknown
 from .values import converter
 
 _HEADER = re.compile(r"\s*(\[\[?)(.+?)\]\]?\s*(#.*)?$")

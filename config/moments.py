@@ -11,8 +11,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Literal
 from zoneinfo import ZoneInfo, available_timezones
 
-from ..core.errors import CpmonError
-from ..core.names import nearest
+from ..core.errors import CpmonError, nearest
 from .values import ZoneName
 
 

@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from ..core.names import unknown
+from ..core.errors import unknown
 from .definitions import FOLDER, Definitions, read_definitions
 from .document import Document, Table, dotted, read_values
 from .formats import FORMATS

@@ -12,8 +12,7 @@ from typing import Any
 from msgspec.structs import asdict
 
 from ..config import Document, Place, Table
-from ..core.errors import CpmonError
-from ..core.names import unknown
+from ..core.errors import CpmonError, unknown
 from .model.measurement import Frames
 from .model.processors import MOST_PARTITIONS
 from .records.table import Expression

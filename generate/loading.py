@@ -16,8 +16,7 @@ from msgspec.structs import asdict
 from ..config import Document, Place
 from ..config.document import dotted
 from ..config.values import Moment
-from ..core.errors import CpmonError
-from ..core.names import nearest, unknown
+from ..core.errors import CpmonError, nearest, unknown
 from ..schemas.release import is_within
 from ..schemas.unplaced import still_unplaced
 from .damage.requests import parse_damage

@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 
 from ..config.definitions import definitions, of_definitions
-from ..core.errors import CpmonError
-from ..core.names import fold, unknown
+from ..core.errors import CpmonError, fold, unknown
 
 Value = int | float | str
 

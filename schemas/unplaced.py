@@ -20,8 +20,7 @@ from typing import Annotated
 
 import msgspec
 
-from ..core.errors import LayoutError
-from ..core.names import unknown
+from ..core.errors import LayoutError, unknown
 from .field import Field, Provenance, Role, Type
 from .layout import Layout
 from .registry import by_record, fingerprint, layout

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from ..core.errors import CpmonError
-from ..core.names import unknown
+from ..core.errors import CpmonError, unknown
 from ..core.sql import text
 from ..jobs.spark import first_line, is_of_spark, require_spark, starting
 from ..reduce.reductions.reductions import reductions

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...config.formats import FORMATS
-from ...core.errors import CpmonError
-from ...core.names import nearest, unknown, unknown_of_many
+from ...core.errors import CpmonError, nearest, unknown, unknown_of_many
 from ..answers import no_table
 from ..options import pairs
 from ..output import rows_as

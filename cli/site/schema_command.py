@@ -177,7 +177,7 @@ def show(name: str, release: str, out: Output) -> None:
 
 def _layout(name: str) -> Layout:
     """The layout of a record or of a group's table; the error suggests similar names."""
-    from ...core.names import unknown
+    from ...core.errors import unknown
     from ...schemas.registry import tables
 
     layout = tables().get(name)
@@ -187,7 +187,7 @@ def _layout(name: str) -> Layout:
 
 
 def _no_field(layout: Layout, field: str, release: str) -> CpmonError:
-    from ...core.names import unknown
+    from ...core.errors import unknown
 
     names = [*(f.name for f in (*layout.columns, *layout.bits)), *(g.name for g in layout.groups)]
     if field in names:

@@ -99,8 +99,7 @@ def _measured(
         CpmonError: no such system, or it has no interval in the span.
     """
     from ...config.moments import span_text
-    from ...core.errors import CpmonError
-    from ...core.names import unknown
+    from ...core.errors import CpmonError, unknown
     from ...reduce.compare.run_facts import recorded_attributes
 
     place = store_at(store)

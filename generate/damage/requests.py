@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ...core.names import nearest
+from ...core.errors import nearest
 from ..numeric import random_stream
 from ..sink import Chunk
 from .kinds import CUT_COMPRESSED, KINDS, Damaging, Kind, Spot

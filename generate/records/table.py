@@ -24,8 +24,7 @@ import numpy as np
 from msgspec.structs import asdict, replace
 
 from ...config import Document, Table
-from ...core.errors import LayoutError
-from ...core.names import unknown
+from ...core.errors import LayoutError, unknown
 from ...schemas import Field, Group, Kind, Layout, Role, Type, layout, layouts, release_key
 from ...schemas.registry import site_folder
 from ...schemas.site import build_all, shipped

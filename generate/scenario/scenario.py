@@ -9,8 +9,7 @@ from msgspec import Meta, field
 from msgspec.structs import replace
 
 from ...config import Table
-from ...core.errors import CpmonError
-from ...core.names import nearest
+from ...core.errors import CpmonError, nearest
 from ...schemas.unplaced import AssumedPlace, Places
 from ..sink import Compression
 from .repetitions import Repetitions, run_key

@@ -13,9 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...core.errors import CpmonError
-from ...core.names import nearest as like_name
-from ...core.names import unknown
+from ...core.errors import CpmonError, unknown
+from ...core.errors import nearest as like_name
 from ...schemas.field import Field, Type
 from ...schemas.layout import Layout
 from ...schemas.registry import by_record, record_names

@@ -10,8 +10,7 @@ from typing import Any
 import duckdb
 import numpy as np
 
-from ...core.errors import CpmonError
-from ...core.names import unknown
+from ...core.errors import CpmonError, unknown
 from ...core.text import counted
 from ..metrics import compared_metrics
 from ..reports.layout_notes import RESTING, assumed_notes, dumps_of

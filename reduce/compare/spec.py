@@ -15,8 +15,7 @@ import msgspec
 
 from ...config import Document, Table
 from ...config.values import Names, Text
-from ...core.errors import CpmonError
-from ...core.names import fold, nearest, unknown
+from ...core.errors import CpmonError, fold, nearest, unknown
 from ...render.printing import Format, Style
 from ..reductions.reductions import reduction
 from .change_test import MEASURES

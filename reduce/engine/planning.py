@@ -13,8 +13,7 @@ from fnmatch import fnmatchcase
 
 from ...config.definitions import definitions
 from ...config.moments import Shift
-from ...core.errors import CpmonError
-from ...core.names import nearest
+from ...core.errors import CpmonError, nearest
 from ...schemas.registry import site_folder
 from ...store import Store
 from ...store.dumps.landed_dump import LandedDump, days_of

@@ -18,8 +18,7 @@ import msgspec
 from ...config import Document, Table
 from ...config.definitions import definitions, of_definitions
 from ...config.values import Names, Text
-from ...core.errors import CpmonError
-from ...core.names import fold, unknown
+from ...core.errors import CpmonError, fold, unknown
 from ...render.printing import Style
 from .metric import NOT_COMPARED, Compared, Metric, print_rule
 from .report_shape import Kind, Lines, Note, Report, ReportColumn

@@ -15,8 +15,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from ...core.errors import CpmonError
-from ...core.names import unknown
+from ...core.errors import CpmonError, unknown
 from ...core.sql import text
 from .metric import Metric
 from .report_set import metrics_of

@@ -19,8 +19,7 @@ import pyarrow.compute as pc
 from ...config import Document, Table
 from ...config.definitions import of_definitions
 from ...config.moments import fixed_offset_s
-from ...core.errors import CpmonError
-from ...core.names import unknown
+from ...core.errors import CpmonError, unknown
 from ..metrics import metric_of
 from ..metrics.report_set import END, own_documents, reports
 from ..metrics.report_shape import TIME, Lines, Report, ReportColumn

@@ -9,8 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...core.errors import CpmonError
-from ...core.names import unknown
+from ...core.errors import CpmonError, unknown
 from ...render.render import is_number
 from ..metrics.report_shape import Kind as ColumnKind
 from ..metrics.report_shape import Lines, ReportColumn

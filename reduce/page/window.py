@@ -12,8 +12,7 @@ from typing import Any
 
 import duckdb
 
-from ...core.errors import NothingToReportError
-from ...core.names import unknown
+from ...core.errors import NothingToReportError, unknown
 from ..reports.cells import utc
 from ..reports.report_sql import Span
 

@@ -16,8 +16,7 @@ from importlib.resources import files
 
 from ...config.definitions import definitions, of_definitions
 from ...core.derived import derived
-from ...core.errors import CpmonError
-from ...core.names import fold, unknown
+from ...core.errors import CpmonError, fold, unknown
 from ...schemas.field import Field
 from ...schemas.layout import Group, Layout
 from ...schemas.registry import record_of, tables

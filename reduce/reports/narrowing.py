@@ -8,8 +8,7 @@ from typing import Any
 
 import duckdb
 
-from ...core.errors import CpmonError
-from ...core.names import unknown
+from ...core.errors import CpmonError, unknown
 from ...core.sql import name as quoted
 from ...store.catalogue.connection import Connection
 from ...store.runs.classes import OTHER, ClassRule, class_rules, class_sql, like_pattern

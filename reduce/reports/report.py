@@ -19,8 +19,7 @@ import pyarrow.compute as pc
 from ...config import Settings
 from ...config.definitions import definitions
 from ...config.moments import LineLength, find_zone, zone_name
-from ...core.errors import CpmonError, NothingToReportError
-from ...core.names import nearest, unknown, unknown_of_many
+from ...core.errors import CpmonError, NothingToReportError, nearest, unknown, unknown_of_many
 from ...core.sql import name as quoted
 from ...core.text import counted, length_of_time
 from ...store.catalogue.connection import point, systems_of

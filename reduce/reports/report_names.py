@@ -12,8 +12,7 @@ from enum import StrEnum
 from importlib.resources import files
 
 from ...config.values import Text
-from ...core.errors import CpmonError
-from ...core.names import fold, unknown
+from ...core.errors import CpmonError, fold, unknown
 from ..metrics.report_set import reports
 from ..metrics.report_shape import Lines, Note, Report
 

@@ -16,9 +16,8 @@ from zoneinfo import ZoneInfo
 import duckdb
 
 from ...config.moments import LineLength, Shift
-from ...core.errors import CpmonError
+from ...core.errors import CpmonError, unknown
 from ...core.grace_period import DAY, GRACE, INSIDE, inside
-from ...core.names import unknown
 from ...core.sql import name as quoted
 from ..metrics.report_shape import TIME, Kind, Lines, Report, ReportColumn
 from ..metrics.rollups import LEVELS, amount_of, bucket, count_of, hours, rollup_of, sum_of, time_of

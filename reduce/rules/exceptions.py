@@ -25,7 +25,7 @@ import pyarrow.compute as pc
 
 from ...config import Settings
 from ...config.moments import Shift
-from ...core.names import unknown
+from ...core.errors import unknown
 from ...core.sql import name, text
 from ...store.catalogue.connection import Connection, point
 from ...store.results.lineage import Lineage, lineages

@@ -25,8 +25,7 @@ from ...config import Document, Place, Settings, Table
 from ...config.document import read_values
 from ...config.settings import FILE
 from ...config.values import Minutes, Names, Number, Text
-from ...core.errors import CpmonError
-from ...core.names import fold, nearest, unknown
+from ...core.errors import CpmonError, fold, nearest, unknown
 from ...schemas.registry import tables
 from ...store.catalogue.connection import run_restricted
 from ...store.sandbox.guard import guarded

@@ -8,8 +8,7 @@ from zoneinfo import ZoneInfo
 
 import duckdb
 
-from ...core.errors import CpmonError
-from ...core.names import unknown
+from ...core.errors import CpmonError, unknown
 from ...core.text import counted
 from ...store.catalogue.connection import systems_of
 from ...store.scope import Scope

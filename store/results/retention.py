@@ -18,8 +18,7 @@ from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import unquote
 
-from ...core.errors import BusyError, CpmonError
-from ...core.names import unknown
+from ...core.errors import BusyError, CpmonError, unknown
 from ...core.text import counted
 from ...schemas.layout import Kind
 from ...schemas.registry import record_of, tables

@@ -20,8 +20,7 @@ from msgspec.structs import replace
 
 from ...config import Document, Table
 from ...config.values import Moment
-from ...core.errors import CpmonError, UnreadableError
-from ...core.names import unknown
+from ...core.errors import CpmonError, UnreadableError, unknown
 from ...schemas.unplaced import AssumedPlace, Places, still_unplaced
 from ..dumps.store import Store
 from .companions import COMPANIONS, TABLES, Figures

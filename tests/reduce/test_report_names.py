@@ -5,8 +5,7 @@ from __future__ import annotations
 import duckdb
 import pytest
 
-from cpmon.core.errors import CpmonError
-from cpmon.core.names import fold
+from cpmon.core.errors import CpmonError, fold
 from cpmon.reduce import find_report, render_report, report, report_names
 from cpmon.reduce.metrics.report_shape import Lines
 from cpmon.reduce.reports.report_names import Product, State, foreign_names, other_names
