@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cpmon.store.dumps.landed_dump import ABOUT, interval_facts, line
-from cpmon.store.dumps.parquet import settings
+from cpmon.store.dumps.staging import settings
 
 TIMES = ("tod", "tod_us", "interval_end", "interval_end_us")
 """Columns that are later in a copy; the clocks in fields stay."""

@@ -26,7 +26,7 @@ from ..schemas.registry import tables
 from ..store.dumps.store import Store
 from ..store.results.lineage import lineages
 from ..store.results.reduced import kept
-from ..store.views.relations import INTERVALS, landed_view
+from ..store.views.landed_views import INTERVALS, landed_view
 from ..store.views.views import LANDED
 from .dialect import guarded, spark_sql
 from .frames import ON_DRIVER, RUN, Frames, LandedFiles, Span, kind_of

@@ -8,7 +8,7 @@ from .dumps.staging import Staging
 from .dumps.store import Store
 from .runs.classes import class_rules, deciding_rule, save_classes
 from .runs.runs import Run, read_run, run_file, save_run
-from .views.view import View
+from .views.views import View
 
 if TYPE_CHECKING:
     from .catalogue.connection import connect

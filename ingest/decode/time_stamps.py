@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...store.views.meta import GAP, SLACK_S, SLACK_SHARE
+from ...store.views.landed_views import GAP, SLACK_S, SLACK_SHARE
 from ..codec import I64, Mask, moment, tod_to_unix_us
 from ..container.windows import Window
 from ..findings import Code, Findings, Tally

@@ -19,9 +19,8 @@ from ...schemas.registry import site_folder, use
 from ...store import Store
 from ...store.files.disk import read_error, writing
 from ...store.files.plain_paths import path_text
-from ...store.results.kept_files import Piece, files_of, relation
+from ...store.results.kept_files import Piece, QueryWriter, files_of, kept_rows
 from ...store.results.lineage import definition_version, lineages
-from ...store.results.query_writer import QueryWriter
 from ...store.results.reduced import INTERVAL, piece_file
 from ..metrics.report_shape import TIME
 from ..metrics.rollups import EVER, LEVELS, ROWS, SHIFT_ENDS, SHIFTS, SUMS, Rollup, hours, rollup_of
@@ -118,7 +117,7 @@ class _Computation:
         for name, pieces in job.pieces.items():
             for piece in pieces:
                 started = time.perf_counter()
-                rows = relation(self.store, files_of([piece]))
+                rows = kept_rows(self.store, files_of([piece]))
                 self.store.files.publish(self._rolled_up(name, piece, rows))
                 self._count(name, 0, started)
 
@@ -133,7 +132,7 @@ class _Computation:
                 remedy="see why that day was not reduced, then run cpmon reduce again",
             )
         where = "true" if piece.level == INTERVAL else f"shift = '{EVER}'"
-        rows = f"{relation(self.store, files_of([piece]), union=True)} WHERE {where}"
+        rows = f"{kept_rows(self.store, files_of([piece]), union=True)} WHERE {where}"
         self.database.substitute(KEPT_SETTINGS, f"SELECT * FROM {rows}")
 
     def _write(self, name: str, result: Result) -> Path:

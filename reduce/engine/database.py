@@ -17,13 +17,13 @@ from ...core.sql import name, text
 from ...store.dumps.store import Store
 from ...store.files.plain_paths import path_text
 from ...store.relations import Relations
+from ...store.results.kept_files import QueryWriter
 from ...store.results.lineage import code_of
-from ...store.results.query_writer import QueryWriter
 from ...store.sandbox.sandbox import Limits, limit
 from ...store.scope import ALL
 from ...store.views.database import database
-from ...store.views.relations import INTERVALS, landed_view, views_below
-from ...store.views.view import View
+from ...store.views.landed_views import INTERVALS, landed_view, views_below
+from ...store.views.views import View
 from .unit_job import Unit
 
 MEMORY = "700MB"

@@ -22,7 +22,7 @@ from ...schemas.layout import Group, Layout
 from ...schemas.registry import record_of, tables
 from ...store.results.lineage import BY_TIME
 from ...store.sandbox.guard import relations_read
-from ...store.views.relations import is_landed
+from ...store.views.landed_views import is_landed
 from ..metrics.report_set import own_metrics
 from ..metrics.rollups import rollup_of
 from ..metrics.views import (

@@ -7,7 +7,8 @@ it is opened. It is a database in memory that can reach nothing outside of the s
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import date
 from pathlib import Path
 from shutil import copyfile
 from tempfile import TemporaryDirectory
@@ -18,20 +19,22 @@ import duckdb
 from ...core.atomic import replacing
 from ...core.errors import StoreError
 from ...core.sql import name, text
-from ..columns import docs
+from ..columns import COLUMNS, docs
 from ..dumps.store import Store
 from ..files.plain_paths import path_text
-from ..relations import SCHEMAS, Relations
+from ..relations import SCHEMAS, Relations, values
+from ..results.kept_files import is_one_of, kept_rows, schema_of
 from ..results.lineage import lineages
-from ..results.reduced import KeptResults
+from ..results.reduced import LEVELS, ByDay, Kept, KeptResults, meanings
 from ..sandbox.sandbox import Limits, run, seal
 from ..scope import ALL, Scope
 from ..views.database import database
 from ..views.dictionary import dictionary
-from ..views.relations import is_landed, landed_views
-from ..views.view import View
-from ..views.views import Documented
-from .kept_views import ROLLUPS, coverage, is_computed, kept_select, rollup_view
+from ..views.landed_views import is_landed, landed_views
+from ..views.views import Documented, View
+
+if TYPE_CHECKING:
+    from ..views.views import View
 
 Result = TypeVar("Result")
 COVERAGE = "meta.reduced"
@@ -166,7 +169,7 @@ class Connection(_Base):
             yield Documented(view.name, "", view.doc, columns)
         for reduction, result in self._results.all().items():
             if result.rollups:
-                yield rollup_view(self.store, reduction, result)
+                yield _rollup_view(self.store, reduction, result)
 
     def _make(self, relation: str) -> None:
         """Make a relation and those that it reads, as far as they are not there; if it is one."""
@@ -177,14 +180,14 @@ class Connection(_Base):
         if relation == DICTIONARY:
             self._create(relation, "TABLE", dictionary())
         elif relation == COVERAGE:
-            self._create(relation, "VIEW", f"SELECT * FROM {coverage(self._results.all())}")
+            self._create(relation, "VIEW", f"SELECT * FROM {_coverage(self._results.all())}")
         elif schema in SCHEMAS:
             if is_landed(relation):
                 self._landed.make(relation)
         elif schema == ROLLUPS:
             result = self._results.of(own)
             if result and result.rollups:
-                self._create(relation, "VIEW", rollup_view(self.store, own, result).select)
+                self._create(relation, "VIEW", _rollup_view(self.store, own, result).select)
         elif not schema and own.removeprefix(LIVE) in self._views:
             self._create(relation, "VIEW", self._reduction(own))
 
@@ -201,14 +204,14 @@ class Connection(_Base):
         result = self._results.of(own)
         rows = self._views[self.lineages[view.name].kept]
         live = f"{LIVE}{rows.name}" if rows is view else rows.name
-        if result is not None and not is_computed(result):
-            return kept_select(self.store, view, rows, result, name(live))
+        if result is not None and not _is_computed(result):
+            return _kept_select(self.store, view, rows, result, name(live))
         if result is None or (result.is_open and not result.closed):
             for below in view.reads:
                 self._make(below)
             return view.select
         self._make(live)
-        return kept_select(self.store, view, rows, result, name(live))
+        return _kept_select(self.store, view, rows, result, name(live))
 
     def close(self) -> None:
         """Close it."""
@@ -317,3 +320,80 @@ def write_catalogue(store: Store, views: Sequence[View], file: Path) -> int:
         with replacing(file.absolute()) as part:  # DuckDB takes no file that is there and empty
             copyfile(made, part)
     return int(views_made)
+
+
+ROLLUPS = "rollup"
+"""The schema of roll-ups."""
+
+
+def _kept_select(store: Store, reduction: View, rows: View, result: Kept, live: str) -> str:
+    """The SELECT of a reduction over what is kept of it, and over what is not.
+
+    Args:
+        rows: what is kept: the reduction itself, or one that it shows line by line.
+        live: the relation that computes `rows`.
+    """
+    columns = ", ".join(name(column.name) for column in rows.columns)
+    kept = f"(SELECT {columns} FROM {_rows(store, result, live)})"
+    shown = "SELECT *" if rows is reduction else reduction.select.rpartition("\nFROM ")[0]
+    return f"{shown} FROM {kept} AS {name(rows.name)}"
+
+
+def _is_computed(result: Kept | None) -> bool:
+    """Whether a reduction is computed whole, or its columns are told by what computes it."""
+    return result is None or not result.tells_columns
+
+
+def _rows(store: Store, result: Kept, live: str) -> str:
+    """The rows of a reduction, of which some or all are kept."""
+    if result.is_open and not result.closed:
+        return live
+    if result.tells_columns:
+        return kept_rows(store, result.files, union=not result.is_uniform)
+    # The live view also tells the columns: results of another version may lack some.
+    condition = f"NOT {is_one_of(result.closed)}" if result.is_open else "false"
+    rows = f"SELECT * FROM {live} WHERE {condition}"
+    if result.files:
+        rows += f" UNION ALL BY NAME SELECT * FROM {kept_rows(store, result.files, union=True)}"
+    return f"({rows})"
+
+
+def _rollup_view(store: Store, reduction: str, result: Kept) -> Documented:
+    """`rollup.X`: the roll-ups of a reduction that has any, of all levels."""
+    schema = schema_of(store, result.newest(LEVELS[1:]))
+    known = meanings(store, reduction)
+    column_docs = {c: known.get(c, "Meaning not known.") for c in schema.names}
+    columns = ", ".join(map(name, column_docs))
+    column_docs = {"level": "Length of what a row covers: 15m or hour.", **column_docs}
+    rows = kept_rows(store, result.rollups, hive=True, union=not result.is_uniform)
+    title = f"Roll-ups of {reduction}: sums; mean, max and 95th percentile of what is shown."
+    return Documented(
+        f"{ROLLUPS}.{reduction}", f"SELECT level, {columns} FROM {rows}", title, column_docs
+    )
+
+
+def _coverage(results: Mapping[str, Kept]) -> str:
+    """A relation of which days are kept at which level, as SQL."""
+    spans = [
+        f"({text(reduction)}, {text(system)}, {text(level)}, '{first}', '{last}', {days})"
+        for reduction, of_days in sorted(results.items())
+        for level in LEVELS
+        for system, first, last, days in _ranges(of_days.days, level)
+    ]
+    return values(COLUMNS["reduced"], spans)
+
+
+def _ranges(state: ByDay, level: str) -> list[tuple[str, date, date, int]]:
+    """System, first day, last day and number of days that are kept without one missing between."""
+    spans: list[tuple[str, date, date, int]] = []
+    is_open = False
+    pieces = state.of_level(level)
+    for system, day in sorted(state.expected.keys() | state.pieces.keys()):
+        if (system, day) not in pieces:
+            is_open = False
+        elif is_open and spans[-1][0] == system:
+            spans[-1] = (system, spans[-1][1], day, spans[-1][3] + 1)
+        else:
+            spans.append((system, day, day, 1))
+            is_open = True
+    return spans

@@ -38,7 +38,7 @@ from ..files.local import STAGING
 from .cleanup import MERGING, settle
 from .landed_dump import ABOUT, MONTHS, LandedDump, line
 from .manifest import UPLOAD
-from .parquet import TableWriter
+from .staging import TableWriter
 from .store import Store
 
 PLACES = tuple(

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from pyiceberg.schema import Schema
     from pyiceberg.table import Table
 
-    from ..views.view import View
+    from ..views.views import View
 
 LANDED, REDUCED, ROLLUP = "landed", "reduced", "rollup"
 NAMESPACES = (LANDED, REDUCED, ROLLUP)

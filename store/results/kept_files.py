@@ -1,4 +1,4 @@
-"""Files of kept results, and relations over them.
+"""Files of kept results: how they are written, and relations over them.
 
 Those of the days of a month that is over are merged (`merging`), one a reduction and level:
 
@@ -8,21 +8,29 @@ Those of the days of a month that is over are merged (`merging`), one a reductio
 
 from __future__ import annotations
 
+import os
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
 import msgspec
 import pyarrow as pa
 
-from ...core.errors import StoreError, UnreadableError
+from ...core.errors import CpmonError, StoreError, UnreadableError
 from ...core.grace_period import DAY, INSIDE
 from ...core.sql import text, union_all
 from ..dumps.store import Store
+from ..files.disk import disk_error
+from ..files.plain_paths import path_text
+
+if TYPE_CHECKING:
+    import duckdb
 
 Day = tuple[str, date]
 """A system and a day, UTC."""
@@ -97,7 +105,7 @@ def files_of(pieces: Iterable[Piece]) -> tuple[KeptFile, ...]:
     return tuple(files)
 
 
-def relation(
+def kept_rows(
     store: Store, files: Collection[KeptFile], *, hive: bool = False, union: bool = False
 ) -> str:
     """A relation over the rows of files, as SQL.
@@ -267,3 +275,54 @@ def _days(store: Store, file: str) -> list[date]:
 def system_of(name: str) -> str:
     """The system whose index or file it is."""
     return unquote(name.rsplit("/", 2)[1].removeprefix("system="))
+
+
+FORMAT = "FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, DICTIONARY_SIZE_LIMIT 2000"
+"""How results are written. Dictionaries of more values than this save few bytes: most are rates."""
+
+
+class QueryWriter:
+    """Runs statements, and writes the rows of queries to files.
+
+    Attributes:
+        connection: of its own, since temporary tables belong to one.
+    """
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """Use a connection."""
+        self.connection = connection
+        self.connection.execute("SET TimeZone = 'UTC'")
+
+    def write_query(self, query: str, path: Path) -> int:
+        """Write the rows of a query to a durable file; returns their number.
+
+        Raises:
+            OSError: the disk refuses them.
+            CpmonError: the memory limit is too small.
+        """
+        ((count,),) = self.execute(f"COPY ({query}) TO {path_text(path)} ({FORMAT})").fetchall()
+        with path.open("rb") as written:
+            os.fsync(written.fileno())
+        return int(count)
+
+    def execute(self, sql: str, values: object = None) -> duckdb.DuckDBPyConnection:
+        """Run a statement. `values`: of its marks.
+
+        Raises:
+            OSError: the disk refuses what does not fit into memory.
+            CpmonError: the memory limit is too small.
+        """
+        import duckdb  # here, so that landing a dump does without it
+
+        try:
+            return self.connection.execute(sql, values)
+        except duckdb.IOException as error:
+            raise disk_error(error) from error
+        except duckdb.OutOfMemoryException as error:
+            raise CpmonError(
+                "the memory limit is too small for a reduction",
+                code="memory-limit-too-small",
+                found=str(error).split("\n", maxsplit=1)[0],
+                effect="results that were complete are kept",
+                remedy="raise memory_limit in the settings",
+            ) from error

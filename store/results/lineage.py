@@ -21,10 +21,10 @@ from ..runs.classes import classes_text
 from ..runs.companions import TABLES
 from ..runs.runs import run_names
 from ..scope import is_anchored
-from ..views.relations import definitions
+from ..views.landed_views import definitions
 
 if TYPE_CHECKING:
-    from ..views.view import View
+    from ..views.views import View
 
 BY_TIME = {"system", "interval_end", "seconds"}
 """A reduction with these columns has rows of intervals: it is kept day by day."""

@@ -21,9 +21,17 @@ from ..dumps.store import Store
 from ..files.plain_paths import path_text
 from ..sandbox.sandbox import Limits, limit
 from ..views.database import database
-from .kept_files import MonthFile, Piece, files_of, index_of, index_text, read_index, relation
+from .kept_files import (
+    MonthFile,
+    Piece,
+    QueryWriter,
+    files_of,
+    index_of,
+    index_text,
+    kept_rows,
+    read_index,
+)
 from .lineage import Lineage
-from .query_writer import QueryWriter
 from .reduced import ByDay, by_day, day_pieces, versions_of
 
 Place = tuple[str, str]
@@ -112,7 +120,7 @@ def _merge(
         digest = hashlib.blake2b(repr(days).encode(), digest_size=8).hexdigest()
         own = f"{of_level[0].day:%Y-%m}.{digest}.parquet"
         target = f"{of_level[0].file.rpartition('/')[0]}/{own}"
-        rows = relation(store, files_of(of_level), union=True)
+        rows = kept_rows(store, files_of(of_level), union=True)
         with _readable(store.files.uri(target)):
             writer.write_query(f"SELECT * FROM {rows}", scratch / own)
         store.files.publish({target: scratch / own})

@@ -38,7 +38,7 @@ from .lineage import (
 )
 
 if TYPE_CHECKING:
-    from ..views.view import View
+    from ..views.views import View
 
 INTERVAL = "interval"
 LEVELS = (INTERVAL, "15m", "hour")

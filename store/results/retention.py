@@ -28,7 +28,7 @@ from ..dumps.landed_dump import ABOUT, LandedDump, line
 from ..dumps.manifest import entries
 from ..dumps.store import Store
 from ..runs.runs import run_names, stored_run
-from ..views.view import View
+from ..views.views import View
 from .kept_files import Piece, is_of_month, texts_without
 from .lineage import Lineage, lineages
 from .reduced import INTERVAL, LEVELS, ByDay, states_by_day

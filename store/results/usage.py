@@ -13,7 +13,7 @@ from ..dumps.landed_dump import MONTHS as DUMPS
 from ..dumps.landed_dump import days_of
 from ..dumps.store import Store
 from ..runs.runs import FOLDER as RUNS
-from ..views.view import View
+from ..views.views import View
 from .kept_files import FOLDER
 from .reduced import LEVELS, states_by_day
 

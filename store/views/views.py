@@ -1,8 +1,10 @@
-"""The SQL of the views `monitor.X`, which show tables as they landed, made from the layouts."""
+"""What views are, and the SQL of `monitor.X`: tables as they landed, made from the layouts."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import pyarrow as pa
 
@@ -173,3 +175,38 @@ def row_docs(layout: Layout) -> dict[str, str]:
     schema = arrow_schema(layout)
     others = [f for f in schema if f.name not in {c.name for c in layout.columns}]
     return {f.name: describe(f) for f in others if f.name != "tail"}
+
+
+class View(Protocol):
+    """A reduction that the catalogue shows in schema `main`; one that starts with _ is private.
+
+    `sql` creates the view, `select` is its query; `doc` and `columns` become comments.
+    """
+
+    @property
+    def name(self) -> str:
+        """Name of the view."""
+
+    @property
+    def sql(self) -> str:
+        """Statement that creates it."""
+
+    @property
+    def select(self) -> str:
+        """Its query, whose columns are called as those of the view."""
+
+    @property
+    def reads(self) -> Sequence[str]:
+        """The relations that its query names, those of other schemas with theirs."""
+
+    @property
+    def doc(self) -> str:
+        """What it shows."""
+
+    @property
+    def columns(self) -> Sequence[Any]:
+        """Its columns, each with `name` and `doc`."""
+
+    @property
+    def rollup(self) -> str:
+        """The SQL of its roll-ups; empty if it has none."""

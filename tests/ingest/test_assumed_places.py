@@ -19,8 +19,8 @@ from cpmon.schemas.registry import use
 from cpmon.schemas.site import home
 from cpmon.store import Store, connect
 from cpmon.store.dumps.compaction import compact, months
+from cpmon.store.relations import files_of, is_drifted, parquet
 from cpmon.store.views.database import database
-from cpmon.store.views.sources import files_of, is_drifted, parquet
 from tests.generate.scenario.test_scenario import SMALL
 
 PLACE = {"record": "useact", "field": "vmdctpvg", "offset": 92, "length": 4}

@@ -25,7 +25,7 @@ from cpmon.reduce.metrics.report_set import metrics_of
 from cpmon.reduce.metrics.report_shape import TIME, Lines
 from cpmon.store import Store
 from cpmon.store.catalogue.connection import Connection
-from cpmon.store.views.relations import macros
+from cpmon.store.views.landed_views import macros
 from tests.dumps import FRAME, control, frame, frame_end
 from tests.generate.plain_reader import Record, records, sets
 from tests.values import Place, is_structure, places

@@ -28,7 +28,7 @@ from cpmon.schemas.field import WIDEST, Type
 from cpmon.schemas.unplaced import unplaced
 from cpmon.store import Store, connect
 from cpmon.store.runs.companions import TABLES
-from cpmon.store.views.relations import macros
+from cpmon.store.views.landed_views import macros
 
 START = datetime(2001, 11, 13, 10, 0)  # noqa: DTZ001  (the catalogue has UTC without zone)
 TOD_SECOND = 4_096_000_000

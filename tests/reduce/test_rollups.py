@@ -38,7 +38,7 @@ from cpmon.reduce.reductions.reductions import reduction
 from cpmon.store import Store, connect
 from cpmon.store.results.lineage import lineages
 from cpmon.store.results.retention import Retention, plan, prune
-from cpmon.store.views.relations import macros
+from cpmon.store.views.landed_views import macros
 from tests.reduce.catalogue import minute
 from tests.shifts import daily
 

@@ -31,11 +31,11 @@ from cpmon.store.dumps.compaction import Compacted, compact, months
 from cpmon.store.dumps.landed_dump import ABOUT, line
 from cpmon.store.dumps.manifest import Manifest
 from cpmon.store.files.local import LocalFiles
+from cpmon.store.relations import files_of, is_drifted, parquet
 from cpmon.store.results.retention import Retention, plan, prune
 from cpmon.store.results.usage import usage
 from cpmon.store.scope import Scope
 from cpmon.store.views.database import database
-from cpmon.store.views.sources import files_of, is_drifted, parquet
 from tests.fleet import fleet, pieces
 from tests.store.test_other_readers import catalog, changes, ordered, select, written
 from tests.store.test_other_readers import run as export

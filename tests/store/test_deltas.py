@@ -17,7 +17,7 @@ from cpmon.ingest import ingest
 from cpmon.schemas.arrow import INTERVAL
 from cpmon.schemas.registry import layout
 from cpmon.store import Store, connect
-from cpmon.store.views.relations import landed_view, macros
+from cpmon.store.views.landed_views import landed_view, macros
 from cpmon.store.views.views import sql_type
 from tests import dumps
 

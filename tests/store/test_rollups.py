@@ -23,7 +23,7 @@ from cpmon.reduce.page.chart import Chart, Series, read_points
 from cpmon.reduce.reports.report_sql import Span
 from cpmon.store import Run, Store, connect, save_classes, save_run
 from cpmon.store.files.disk import disk_error
-from cpmon.store.results import query_writer
+from cpmon.store.results import kept_files
 from cpmon.store.results.reduced import LEVELS, ByDay, by_day
 from cpmon.store.results.retention import Prune, Retention, plan, prune, retention
 from cpmon.store.results.usage import usage
@@ -101,7 +101,7 @@ def test_a_full_disk_is_reported_and_nothing_half_written_is_kept(
 ):
     land(store, hours(10, 30), tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr(query_writer, "FORMAT", "FORMAT parquet, CODEC none")
+        patch.setattr(kept_files, "FORMAT", "FORMAT parquet, CODEC none")
         with pytest.raises(duckdb.Error):
             reduce(store, [NAME], Settings())
     with monkeypatch.context() as patch:

@@ -22,7 +22,7 @@ from cpmon.store import Store, connect
 from cpmon.store.results import lineage
 from cpmon.store.results.reduced import kept
 from cpmon.store.views import interval as deltas
-from cpmon.store.views import relations
+from cpmon.store.views import landed_views
 from tests.dumps import dump, fields, interval
 
 NAME = "processors_by_time"
@@ -69,7 +69,7 @@ def forget() -> None:
     for file in Path(os.environ["XDG_CACHE_HOME"]).rglob("*.msgpack"):
         file.unlink()
     lineage._lineages.cache_clear()
-    relations._landed_view.cache_clear()
+    landed_views._landed_view.cache_clear()
     reductions.cache_clear()
     rollups.rollup_of.cache_clear()
 
@@ -82,8 +82,10 @@ def twice(patch: pytest.MonkeyPatch) -> None:
 
 def macro(patch: pytest.MonkeyPatch) -> None:
     """Another macro of deltas, that no reduction names."""
-    exact = relations.macros()
-    patch.setattr(relations, "macros", lambda: exact.replace("previous AS BIGINT", "0 AS BIGINT"))
+    exact = landed_views.macros()
+    patch.setattr(
+        landed_views, "macros", lambda: exact.replace("previous AS BIGINT", "0 AS BIGINT")
+    )
 
 
 def grace(patch: pytest.MonkeyPatch) -> None:

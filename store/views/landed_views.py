@@ -1,16 +1,94 @@
-"""Schema `meta`: what is in the store, when it was sampled, what is wrong with it."""
+"""The views over landed tables, by name: schemas `monitor`, `interval` and `meta`.
+
+Schema `meta` has what is in the store, when it was sampled, and what is wrong with it.
+"""
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Iterable, Iterator
 from importlib.resources import files
 from string import Template
 
 from ...core.sql import exact, name, text
-from ...schemas.arrow import FINDING, INTERVAL
+from ...schemas.arrow import FINDING, INTERVAL, schemas
+from ...schemas.layout import Kind
+from ...schemas.registry import fingerprint, record_of, tables
 from ..columns import COLUMNS, Columns, docs
 from ..runs.classes import FILE, OTHER
 from ..runs.companions import TABLES
-from .views import PLACE, Documented, describe, landed_rows
+from .interval import interval_view, relations_of
+from .views import LANDED, PLACE, Documented, describe, landed_rows, monitor_view
+
+INTERVALS = "meta.interval"
+
+
+def landed_view(relation: str) -> Documented:
+    """The view of that name: `monitor.X`, `interval.X` or `meta.X`.
+
+    Raises:
+        KeyError: there is none.
+    """
+    return _landed_view(relation, fingerprint())
+
+
+def landed_views() -> Iterator[Documented]:
+    """All of them, each behind those that it reads; `interval` has the tables of samples."""
+    yield from meta_views()
+    for table in schemas():
+        yield landed_view(f"monitor.{table}")
+    yield from (landed_view(f"interval.{table}") for table in _sampled())
+
+
+def is_landed(relation: str) -> bool:
+    """Whether there is a view of that name."""
+    return relation in _names(fingerprint())
+
+
+def views_below(relation: str) -> tuple[str, ...]:
+    """The views that one of these views reads."""
+    schema, _, table = relation.partition(".")
+    return (*relations_of(tables()[table]), INTERVALS) if schema == "interval" else ()
+
+
+def macros() -> str:
+    """The statements that create the macros of deltas and times."""
+    return (files(__package__) / "sql" / "deltas.sql").read_text(encoding="utf-8")
+
+
+def definitions(relations: Iterable[str]) -> list[str]:
+    """The SQL of some views and of all that they read."""
+    order: dict[str, None] = {}
+    for relation in relations:
+        order |= dict.fromkeys([relation, *views_below(relation)])
+    return [macros(), *(landed_view(relation).select for relation in sorted(order))]
+
+
+@functools.lru_cache(maxsize=1024)
+def _landed_view(relation: str, _fingerprint: str) -> Documented:
+    schema, _, table = relation.partition(".")
+    match schema:
+        case "interval":
+            return interval_view(tables()[table])
+        case "monitor":
+            return monitor_view(table, schemas()[table], landed_rows(table))
+    views = {view.name: view for view in meta_views()}
+    return views[relation]
+
+
+@functools.lru_cache(maxsize=2)
+def _names(_fingerprint: str) -> frozenset[str]:
+    meta = {view.name for view in meta_views()}
+    landed = {f"{schema}.{table}" for table in schemas() for schema in ("monitor", LANDED)}
+    return frozenset(meta | landed | {f"interval.{table}" for table in _sampled()})
+
+
+def _sampled() -> Iterator[str]:
+    """The tables that have deltas."""
+    for table, layout in tables().items():
+        if record_of(layout).kind is Kind.SAMPLE and layout.columns:
+            yield table
+
 
 GAP = 1.5
 """An interval this many times as long as it should be hides a missing one."""
@@ -31,7 +109,7 @@ def meta_views() -> list[Documented]:
     return [
         Documented(
             "meta.dump",
-            f"SELECT {_names('dump')} FROM {landed_rows('dump.json')}",
+            f"SELECT {_columns('dump')} FROM {landed_rows('dump.json')}",
             "Every dump.",
             docs("dump"),
         ),
@@ -81,7 +159,7 @@ def _runs() -> Documented:
         f"TRY_CAST(attributes[{text(n)}] AS {kind}) AS {n}"
         for n, (kind, _) in COLUMNS["attributes"].items()
     ]
-    select = f"SELECT {_names('run')}, {', '.join(columns)} FROM {landed_rows('run.json')}"
+    select = f"SELECT {_columns('run')}, {', '.join(columns)} FROM {landed_rows('run.json')}"
     documented = docs("run") | docs("steady") | docs("attributes")
     return Documented("meta.run", select, "Every run.", documented)
 
@@ -107,5 +185,5 @@ def _companions(kind: str) -> Documented:
     return Documented(f"meta.{kind}", select, f"Companion figures: {kind}.", docs(kind))
 
 
-def _names(table: str) -> str:
+def _columns(table: str) -> str:
     return ", ".join(map(name, COLUMNS[table]))

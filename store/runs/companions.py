@@ -1,0 +1,392 @@
+"""Companions: figures of a run that do not come from the monitor, each from its own text form.
+
+Throughput (t) is what the load generator counted, hardware instrumentation (h) what the machine
+measured itself, QUERY TIME (qt) and INDICATE USER (i) what CP answered on a console; the exerciser,
+thrasher and burner are workload programs that print what they did. The text forms stand in
+`docs/companions.md`.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ...core.errors import CpmonError
+from ..columns import COLUMNS
+
+Figures = list[dict[str, Any]]
+_Response = TypeVar("_Response")
+
+_EFFECT = "the run and its companions are not taken"
+_ECHO = re.compile(r"(#?CP\s+)?(Q(UERY)?\s+T(IME)?|IND(ICATE)?\s+USER(\s+\S+)?)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line of a file; `number` counts from 1."""
+
+    file: Path
+    number: int
+    text: str
+
+    def wrong(self, problem: str, expected: str, found: str | None = None) -> CpmonError:
+        """The error about this line; without `found` its text is shown."""
+        return CpmonError(
+            f"companion {self.file.name} {problem}",
+            place=f"{self.file}, line {self.number}",
+            expected=expected,
+            found=self.text if found is None else found,
+            effect=_EFFECT,
+        )
+
+
+def _lines(file: Path) -> Iterator[_Line]:
+    """Lines of UTF-8 text that carry figures.
+
+    What begins with * is the operator's comment, which CP ignores as well; blank lines and echoed
+    commands (QUERY TIME, INDICATE USER, in any case or abbreviation) say nothing either.
+
+    Raises:
+        CpmonError: the file cannot be read.
+    """
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise CpmonError(
+            f"companion {file.name} cannot be read: {error}", place=str(file), effect=_EFFECT
+        ) from None
+    for number, line in enumerate(text.splitlines(), start=1):
+        stripped = line.strip()
+        if stripped and not stripped.startswith("*") and not _ECHO.fullmatch(stripped):
+            yield _Line(file, number, stripped)
+
+
+def _empty(file: Path, expected: str) -> CpmonError:
+    """The error about a file without figures."""
+    return CpmonError(
+        f"companion {file.name} has no figures",
+        place=str(file),
+        expected=expected,
+        found="none",
+        effect=_EFFECT,
+    )
+
+
+def _pairs(
+    responses: Sequence[_Response], last: _Line, user: str = ""
+) -> Iterator[tuple[int, _Response, _Response]]:
+    """The number of each sample, from 1, with the responses before and behind it.
+
+    Args:
+        last: the line of the last response.
+        user: whose responses these are, for messages.
+
+    Raises:
+        CpmonError: the last response has no partner.
+    """
+    if len(responses) % 2:
+        raise last.wrong(
+            "has a response without a partner",
+            "two responses a sample, before and behind it",
+            f"{len(responses)} responses{user and f' for {user}'}",
+        )
+    yield from zip(range(1, len(responses)), responses[::2], responses[1::2], strict=False)
+
+
+_TIME_IS = "TIME IS hh:mm:ss zone weekday mm/dd/yy"
+_CONNECT = "CONNECT= hh:mm:ss VIRTCPU= mmm:ss.hs TOTCPU= mmm:ss.hs"
+_DATES = {8: "%m/%d/%y", 10: "%m/%d/%Y"}
+"""How CP prints dates, by length; with - in it a date is ISO."""
+
+_TIME_IS_LINE = re.compile(r"TIME IS (\d\d:\d\d:\d\d) (\S+) \S+ (\S+)", re.IGNORECASE)
+_CPU_TIME = r"\s*(\d+):([0-5]\d)\.(\d\d)"
+_CONNECT_LINE = re.compile(
+    rf"CONNECT=\s*\d+:[0-5]\d:[0-5]\d\s+VIRTCPU={_CPU_TIME}\s+TOTCPU={_CPU_TIME}", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _TimeResponse:
+    """An answer: when it was given, by which clock, and processor time since logon in 0.01 s."""
+
+    line: _Line
+    when: datetime
+    zone: str
+    virtual_cs: int
+    total_cs: int
+
+
+def _read_query_time(file: Path) -> Figures:
+    """Duration, virtual and CP time of each sample: delta between a response and its partner.
+
+    CONNECT is hh:mm:ss, VIRTCPU and TOTCPU are mmm:ss.hs (hundredths), all since logon.
+
+    Raises:
+        CpmonError: the file cannot be read, a line is no response, one has no partner, or time
+            went back between the two.
+    """
+    responses = list(_time_responses(file))
+    if not responses:
+        raise _empty(file, f"pairs of responses: {_TIME_IS}, {_CONNECT}")
+    return [_time_sample(*sample) for sample in _pairs(responses, responses[-1].line)]
+
+
+def _time_responses(file: Path) -> Iterator[_TimeResponse]:
+    opened: tuple[_Line, datetime, str] | None = None
+    for line in _lines(file):
+        if opened is None:
+            opened = (line, *_clock(line))
+            continue
+        match = _CONNECT_LINE.fullmatch(line.text)
+        if match is None:
+            raise line.wrong("has a line that is no QUERY TIME response", _CONNECT)
+        parts = [int(part) for part in match.groups()]
+        virtual, total = (m * 6000 + s * 100 + cs for m, s, cs in (parts[:3], parts[3:]))
+        yield _TimeResponse(*opened, virtual, total)
+        opened = None
+    if opened is not None:
+        raise opened[0].wrong("ends in the middle of a response", _CONNECT, "end of file")
+
+
+def _clock(line: _Line) -> tuple[datetime, str]:
+    """The time of day and its zone; the zone is kept as a name, the time as it stands."""
+    match = _TIME_IS_LINE.fullmatch(line.text)
+    if match is None:
+        raise line.wrong("has a line that is no QUERY TIME response", _TIME_IS)
+    time, zone, day = match.groups()
+    pattern = "%Y-%m-%d" if "-" in day else _DATES.get(len(day), _DATES[8])
+    try:
+        return datetime.strptime(f"{day} {time}", f"{pattern} %H:%M:%S").replace(tzinfo=UTC), zone
+    except ValueError:
+        raise line.wrong("has a time that is none", _TIME_IS) from None
+
+
+def _time_sample(number: int, before: _TimeResponse, behind: _TimeResponse) -> dict[str, object]:
+    if before.zone != behind.zone:
+        raise behind.line.wrong("changes the clock within a sample", before.zone, behind.zone)
+    seconds = round((behind.when - before.when).total_seconds())
+    virtual = behind.virtual_cs - before.virtual_cs
+    cp = behind.total_cs - before.total_cs - virtual
+    if min(seconds, virtual, cp) < 0:
+        raise behind.line.wrong(
+            "has a time that went back",
+            f"nothing less than in line {before.line.number}",
+            f"sample {number}: {seconds} s, VIRTCPU {virtual / 100:+.2f} s, CP {cp / 100:+.2f} s",
+        )
+    return {
+        "sample": number,
+        "began": _text(before.when),
+        "ended": _text(behind.when),
+        "seconds": seconds,
+        "virtual_cs": virtual,
+        "total_cs": virtual + cp,
+        "cp_cs": cp,
+    }
+
+
+def _text(moment: datetime) -> str:
+    return moment.replace(tzinfo=None).isoformat(sep=" ")
+
+
+_INDICATE_USER = "USERID=..., then RES=, WS=, READS=, WRITES= and an IO= for each virtual processor"
+_COUNTERS = {"virtual_ios": "IO", "page_reads": "READS", "page_writes": "WRITES"}
+_LEVELS = {"resident_pages": "RES", "working_set_pages": "WS"}
+
+_PAIR = re.compile(r"\b([A-Z]+)=\s*(\S*)")
+
+
+@dataclass(slots=True)
+class _UserResponse:
+    """An answer: the user and every value of each keyword, in order."""
+
+    line: _Line
+    userid: str
+    values: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+
+    def total(self, keyword: str) -> int:
+        """The sum of a keyword's values, of which there must be one at least."""
+        values = self.values.get(keyword, [])
+        if not values or not all(v.isascii() and v.isdigit() for v in values):
+            described = f"{keyword}={' '.join(values)}" if values else f"no {keyword}="
+            raise self.line.wrong("has a response that lacks a number", _INDICATE_USER, described)
+        return sum(int(value) for value in values)
+
+
+def _read_indicate_user(file: Path) -> Figures:
+    """I/Os and paging of a user in each sample, and its pages at the sample's end.
+
+    The first and second response of a user are sample 1, the third and fourth sample 2.
+
+    Raises:
+        CpmonError: the file cannot be read, a line is no response, one has no partner, lacks a
+            keyword, or a counter fell between the two.
+    """
+    by_user: defaultdict[str, list[_UserResponse]] = defaultdict(list)
+    for response in _user_responses(file):
+        by_user[response.userid].append(response)
+    if not by_user:
+        raise _empty(file, f"pairs of responses: {_INDICATE_USER}")
+    return [row for responses in by_user.values() for row in _user_samples(responses)]
+
+
+def _user_responses(file: Path) -> Iterator[_UserResponse]:
+    current: _UserResponse | None = None
+    for line in _lines(file):
+        pairs = _PAIR.findall(line.text)
+        if pairs and pairs[0] == ("USERID", pairs[0][1]) and pairs[0][1]:
+            if current is not None:
+                yield current
+            current = _UserResponse(line, pairs[0][1])
+        if current is None or not pairs:
+            raise line.wrong("has a line that is no INDICATE USER response", _INDICATE_USER)
+        for keyword, value in pairs:
+            current.values[keyword].append(value)
+    if current is not None:
+        yield current
+
+
+def _user_samples(responses: list[_UserResponse]) -> Iterator[dict[str, object]]:
+    last = responses[-1]
+    for number, before, behind in _pairs(responses, last.line, last.userid):
+        deltas = {c: behind.total(k) - before.total(k) for c, k in _COUNTERS.items()}
+        fallen = [_COUNTERS[column] for column, value in deltas.items() if value < 0]
+        if fallen:
+            raise behind.line.wrong(
+                "has a counter that fell",
+                f"nothing less than in the response at line {before.line.number}",
+                f"{fallen[0]}={behind.total(fallen[0])} behind {before.total(fallen[0])}",
+            )
+        levels = {column: behind.total(keyword) for column, keyword in _LEVELS.items()}
+        yield {"sample": number, "userid": behind.userid, **deltas, **levels}
+
+
+def _read_intervals(file: Path, table: str) -> Figures:
+    """The log of a load generator, or the figures of the hardware instrumentation.
+
+    Args:
+        table: its columns are those of the file, beside `run_id`.
+
+    Raises:
+        CpmonError: the file cannot be read, or lacks a column or a value.
+    """
+    columns = [column for column in COLUMNS[table] if column not in ("run_id", "interval_end")]
+    syntax = f"a CSV with the columns interval_end, {', '.join(columns)}; times in ISO 8601 UTC"
+    rows = [*_lines(file)]
+    if not rows:
+        raise _empty(file, syntax)
+    names = _cells(rows[0])
+    if not {"interval_end", *columns} <= {*names}:
+        raise rows[0].wrong("lacks columns", syntax)
+    return [_figures(line, names, columns, syntax) for line in rows[1:]]
+
+
+def _figures(
+    line: _Line, names: list[str], columns: Sequence[str], syntax: str
+) -> dict[str, object]:
+    cells = dict(zip(names, _cells(line), strict=False))  # one that is missing is named below
+    try:
+        end = datetime.fromisoformat(cells["interval_end"])
+        figures = {column: float(cells[column]) for column in columns}
+    except (KeyError, ValueError):
+        raise line.wrong("has a line that is no interval", syntax) from None
+    if not all(map(math.isfinite, figures.values())):
+        raise line.wrong("has a figure that is no number", syntax)
+    at = end.replace(tzinfo=UTC) if end.tzinfo is None else end.astimezone(UTC)
+    return {"interval_end": f"{at:%Y-%m-%d %H:%M:%S.%f}", **figures}
+
+
+def _cells(line: _Line) -> list[str]:
+    return next(csv.reader([line.text]))
+
+
+_TYPES = {"VARCHAR": str, "BIGINT": int, "DOUBLE": float}
+
+
+@dataclass(frozen=True, slots=True)
+class _ToolOutput:
+    """A kind of output.
+
+    Attributes:
+        table: of its figures.
+        noun: what a line is, with its article.
+        syntax: how a line is written, for messages.
+        line: its pattern; the groups are columns of the table.
+        key: a format of these columns; no two lines have the same.
+    """
+
+    table: str
+    noun: str
+    syntax: str
+    line: re.Pattern[str]
+    key: str
+
+    def read(self, file: Path, **constant: str) -> Figures:
+        """The figures of each line, behind columns that are the same in all.
+
+        Raises:
+            CpmonError: the file cannot be read, a line is written otherwise, or one is there twice.
+        """
+        rows: dict[str, dict[str, object]] = {}
+        for line in _lines(file):
+            match = self.line.fullmatch(line.text)
+            if match is None:
+                raise line.wrong(f"has a line that is no {self.noun.split()[1]}", self.syntax)
+            types = {column: _TYPES[kind] for column, (kind, _) in COLUMNS[self.table].items()}
+            figures = {column: types[column](cell) for column, cell in match.groupdict().items()}
+            key = self.key.format_map(figures)
+            if key in rows:
+                raise line.wrong(f"has {self.noun} twice", f"one {key}")
+            rows[key] = {**constant, **figures}
+        if not rows:
+            raise _empty(file, self.syntax)
+        return list(rows.values())
+
+
+_EXERCISER = _ToolOutput(
+    "exerciser",
+    "an operation",
+    "sample N write|read P pass(es) K KB S s R KB/s",
+    re.compile(
+        r"sample (?P<sample>\d+) (?P<operation>read|write) (?P<passes>\d+) pass(?:es)? "
+        r"(?P<kb>\d+) KB (?P<seconds>\d+(?:\.\d+)?) s (?P<kb_per_s>\d+) KB/s"
+    ),
+    "{operation} in sample {sample}",
+)
+_SCORE = _ToolOutput(
+    "score",
+    "a period",
+    "period N S s score K",
+    re.compile(r"period (?P<period>\d+) (?P<seconds>\d+(?:\.\d+)?) s score (?P<score>\d+)"),
+    "period {period}",
+)
+
+
+@dataclass(frozen=True)
+class Companion:
+    """A kind of companion: how its text is read, and the table of `meta` that its rows are in."""
+
+    table: str
+    read: Callable[[Path], Figures]
+
+
+COMPANIONS = {
+    "throughput": Companion("throughput", partial(_read_intervals, table="throughput")),
+    "hardware": Companion("hardware", partial(_read_intervals, table="hardware")),
+    "query_time": Companion("query_time", _read_query_time),
+    "indicate_user": Companion("indicate_user", _read_indicate_user),
+    "exerciser": Companion("exerciser", _EXERCISER.read),
+    "thrasher": Companion("score", partial(_SCORE.read, tool="thrasher")),
+    "burner": Companion("score", partial(_SCORE.read, tool="burner")),
+}
+"""Companions by the name they have in a run file."""
+
+TABLES = {companion.table: COLUMNS[companion.table] for companion in COMPANIONS.values()}
+"""Columns by table of schema `meta`. A run is stored with a list of rows for each."""
