@@ -19,7 +19,7 @@ from ..config.formats import FORMATS, format_of_file
 from ..config.settings import BatchSettings, InboxSettings, OutputSettings
 from ..core.errors import CpmonError, unknown
 from ..reduce.compare.spec import load_spec
-from ..reduce.metrics.report_shape import Lines
+from ..reduce.metrics.report_set import Lines
 from ..reduce.reports.report_names import find_report
 from ..reduce.rules.rule import Purpose, load_rules
 from ..schemas.registry import tables

@@ -9,8 +9,8 @@ from itertools import groupby
 from sqlglot import exp, parse_one
 from sqlglot.lineage import Node, lineage
 
-from cpmon.reduce.metrics.report_set import reports
-from cpmon.reduce.metrics.report_shape import Kind, Lines, Report, ReportColumn
+from cpmon.reduce.metrics.metric import Kind, ReportColumn
+from cpmon.reduce.metrics.report_set import Lines, Report, reports
 from cpmon.reduce.reductions.reductions import Reduction, reduction, reductions
 from cpmon.reduce.reports.report_names import ForeignName, Product, State, foreign_names
 from cpmon.render.printing import Style

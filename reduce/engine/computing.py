@@ -22,7 +22,7 @@ from ...store.files.plain_paths import path_text
 from ...store.results.kept_files import Piece, QueryWriter, files_of, kept_rows
 from ...store.results.lineage import definition_version, lineages
 from ...store.results.reduced import INTERVAL, piece_file
-from ..metrics.report_shape import TIME
+from ..metrics.metric import TIME
 from ..metrics.rollups import EVER, LEVELS, ROWS, SHIFT_ENDS, SHIFTS, SUMS, Rollup, hours, rollup_of
 from ..reductions.reductions import reductions
 from ..reports.report_sql import shift_condition

@@ -5,8 +5,7 @@
 
 from __future__ import annotations
 
-from .metric import Compared, Metric
+from .metric import Compared, Kind, Metric
 from .report_set import compared_metrics, metric_of, metrics_of
-from .report_shape import Kind
 
 __all__ = ["Compared", "Kind", "Metric", "compared_metrics", "metric_of", "metrics_of"]

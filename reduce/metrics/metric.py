@@ -4,9 +4,72 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 
 from ...render.printing import Format, Style
-from .report_shape import HEX, Kind, ReportColumn, one_line
+
+TIME = "interval_end"
+"""The column with the end of the interval, UTC; every reduction has it."""
+WHOLE = Format(0)
+HEX = 16
+
+
+class Kind(StrEnum):
+    """How a column aggregates several rows of a view."""
+
+    KEY = "key"
+    """Not aggregated: a key that identifies objects or times."""
+    RATIO = "ratio"
+    """The sum of the numerator over the sum of the denominator, times a factor."""
+    TOTAL = "total"
+    """The sum of the numerator, times a factor."""
+    LEVEL = "level"
+    """The mean of the samples."""
+    ELAPSED = "elapsed"
+    """The sum of seconds; in a mean line the mean length of an interval."""
+    LATEST = "latest"
+    """The value of the last interval: names, types, settings."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReportColumn:
+    """A column of a reduction as a report shows it.
+
+    Attributes:
+        label: heading; bars separate stacked lines. `unit` is printed below it.
+        width: characters of the column. form: print rule.
+        scale: factor applied to values before they are printed (100 for shares).
+        kind: how intervals aggregate. Ratio: factor * sum(over) / sum(under). Total:
+            factor * sum(over).
+        base: HEX for hexadecimal numbers (device numbers).
+        is_optional: the column is hidden if it is NULL in all lines.
+        whole: the column that it is part of.
+    """
+
+    name: str
+    label: str
+    unit: str = ""
+    width: int = 7
+    form: Format = WHOLE
+    scale: int = 1
+    kind: Kind = Kind.KEY
+    over: str = ""
+    under: str = ""
+    factor: float = 1.0
+    base: int = 10
+    is_optional: bool = False
+    whole: str = ""
+
+    @property
+    def heading(self) -> str:
+        """The label on one line."""
+        return one_line(self.label)
+
+
+def one_line(label: str) -> str:
+    """A label on one line, without line breaks and the hyphens before them."""
+    return label.replace("-|", "").replace("|", " ")
+
 
 SHORT = {"pages/s": "/s", "frames/s": "/s", "users": ""}
 """Short units for report headings that already name what is counted."""

@@ -8,7 +8,8 @@ import json
 import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, field, fields, replace
+from enum import StrEnum
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any
@@ -20,8 +21,7 @@ from ...config.definitions import definitions, of_definitions
 from ...config.values import Names, Text
 from ...core.errors import CpmonError, fold, unknown
 from ...render.printing import Style
-from .metric import NOT_COMPARED, Compared, Metric, print_rule
-from .report_shape import Kind, Lines, Note, Report, ReportColumn
+from .metric import NOT_COMPARED, Compared, Kind, Metric, ReportColumn, print_rule
 
 HEADER = tuple(
     {"compared": "compare"}.get(field.name, field.name)
@@ -171,6 +171,56 @@ def _wrong(place: str, what: str, expected: object, found: object) -> CpmonError
         expected=expected_text,
         found=found_text,
     )
+
+
+class Lines(StrEnum):
+    """What the lines of a report are."""
+
+    TIME = "time"
+    """One line for each interval (and object, if the reduction has several), then the mean."""
+    OBJECT = "object"
+    """One line for each object over the whole span, the greatest first."""
+    ROW = "row"
+    """The rows of the reduction unchanged: logs, and settings with their time of validity."""
+
+
+class Note(Table, frozen=True):
+    """A note below a report, printed if a dump may be of one of these CP levels.
+
+    `since` (inclusive) and `before` (exclusive) limit the levels; empty means no limit.
+    """
+
+    text: Text
+    since: str = ""
+    before: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A reduction laid out for a reader.
+
+    Attributes:
+        name, title: of the report. `reduction`: the view that it shows. `columns`: as shown.
+        lines: kind of its lines.
+        keys: columns that identify an object: ("device",).
+        follows: option that selects an object -> its column: {"device": "device"}.
+        sort: column that orders objects, the greatest first.
+        total: columns that have a total over all objects.
+        notes: printed below it.
+        group: subject: the section of a page that it appears in.
+    """
+
+    name: str
+    title: str
+    reduction: str
+    columns: tuple[ReportColumn, ...]
+    lines: Lines = Lines.TIME
+    keys: tuple[str, ...] = ()
+    follows: Mapping[str, str] = field(default_factory=dict)
+    sort: str = ""
+    total: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
+    group: str = ""
 
 
 FILE = "reports.toml"

@@ -17,8 +17,8 @@ from ...config.definitions import of_definitions
 from ...config.moments import LineLength, Shift
 from ...core.grace_period import inside
 from ...core.sql import FINE_PARTS, exact
-from .report_set import reports
-from .report_shape import TIME, Kind, Lines, ReportColumn
+from .metric import TIME, Kind, ReportColumn
+from .report_set import Lines, reports
 
 HOUR = timedelta(hours=1)
 LEVELS = {"15m": timedelta(minutes=15), "hour": HOUR}

@@ -17,9 +17,8 @@ from dataclasses import dataclass, replace
 
 from ...core.errors import CpmonError, unknown
 from ...core.sql import text
-from .metric import Metric
+from .metric import Kind, Metric
 from .report_set import metrics_of
-from .report_shape import Kind
 
 _MARK = re.compile(
     r"--[^\n]*|'(?:[^']|'')*'|\"[^\"]*\"|[(),]|\b(?:SELECT(?:\s+DISTINCT)?|FROM)\b", re.IGNORECASE

@@ -21,8 +21,8 @@ from ...config.definitions import of_definitions
 from ...config.moments import fixed_offset_s
 from ...core.errors import CpmonError, unknown
 from ..metrics import metric_of
-from ..metrics.report_set import END, own_documents, reports
-from ..metrics.report_shape import TIME, Lines, Report, ReportColumn
+from ..metrics.metric import TIME, ReportColumn
+from ..metrics.report_set import END, Lines, Report, own_documents, reports
 from ..reports.cells import cell_text
 from ..reports.narrowing import known_column
 from ..reports.report_sql import Asked, Span, lines_sql, source_of

@@ -16,8 +16,8 @@ import pyarrow.compute as pc
 
 from ...config import Settings
 from ...core.errors import CpmonError
-from ..metrics.report_set import reports
-from ..metrics.report_shape import TIME, Lines, Report, ReportColumn
+from ..metrics.metric import TIME, ReportColumn
+from ..metrics.report_set import Lines, Report, reports
 from ..reductions.pinned import pinned
 from ..reductions.reductions import reduction
 from ..reports.cells import UTC_ZONE, cell_text, clock

@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 
 from ...core.text import printable
 from ...render.html import COLORS
-from ..metrics.report_shape import TIME
+from ..metrics.metric import TIME
 from .chart import RUNS, Chart, Kind, Points, fixed_offset, local_times, runs_points
 
 PALETTE = ("c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8")

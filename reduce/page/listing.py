@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...core.text import counted
-from ..metrics.report_shape import Lines, Report, ReportColumn
+from ..metrics.metric import ReportColumn
+from ..metrics.report_set import Lines, Report
 from ..reports.cells import cell_text, clock, column_texts
 from ..reports.report import ReportResult
 from .window import STEPS, Window

@@ -11,8 +11,9 @@ import pyarrow.compute as pc
 
 from ...core.errors import CpmonError, unknown
 from ...render.render import is_number
-from ..metrics.report_shape import Kind as ColumnKind
-from ..metrics.report_shape import Lines, ReportColumn
+from ..metrics.metric import Kind as ColumnKind
+from ..metrics.metric import ReportColumn
+from ..metrics.report_set import Lines
 from ..reports.cells import cell_text, clock
 from ..reports.report import ReportResult
 from .chart import Chart, Kind, Points, column_of, object_name, series_of

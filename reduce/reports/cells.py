@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 
 from ...config.moments import local_text
 from ...render.printing import KEPT_CHARACTERS, RATIO_DIGITS, Style, show
-from ..metrics.report_shape import HEX, ReportColumn
+from ..metrics.metric import HEX, ReportColumn
 
 UTC_ZONE = ZoneInfo("UTC")
 

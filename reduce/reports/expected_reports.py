@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from ...schemas.layout import Kind, Layout
-from ..metrics.report_set import reports
-from ..metrics.report_shape import Report
+from ..metrics.report_set import Report, reports
 from ..reductions.reductions import inferred_notes, is_inferred, own_tables_of, tables_of
 from .layout_notes import (
     is_of,

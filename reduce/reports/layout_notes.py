@@ -14,9 +14,8 @@ from ...schemas.layout import Layout
 from ...schemas.registry import record_of, tables
 from ...schemas.release import LATEST, release_key
 from ...schemas.unplaced import unplaced
-from ..metrics.metric import Metric
-from ..metrics.report_set import metric_of
-from ..metrics.report_shape import Report, ReportColumn
+from ..metrics.metric import Metric, ReportColumn
+from ..metrics.report_set import Report, metric_of
 from ..reductions.reductions import reduction, tables_of
 
 RELEASE = re.compile(r"\d+(\.\d+)*")

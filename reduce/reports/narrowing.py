@@ -13,8 +13,8 @@ from ...core.sql import name as quoted
 from ...store.catalogue.connection import Connection
 from ...store.runs.classes import OTHER, ClassRule, class_rules, class_sql, like_pattern
 from ...store.sandbox.guard import condition_tree
-from ..metrics.report_set import reports
-from ..metrics.report_shape import Lines, Report, ReportColumn
+from ..metrics.metric import ReportColumn
+from ..metrics.report_set import Lines, Report, reports
 from .cells import cell_text
 
 NOUNS = {

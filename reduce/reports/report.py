@@ -25,8 +25,8 @@ from ...core.text import counted, length_of_time
 from ...store.catalogue.connection import point, systems_of
 from ...store.results.lineage import lineages
 from ...store.scope import Scope
-from ..metrics.report_set import END, reports
-from ..metrics.report_shape import TIME, Kind, Lines, Report
+from ..metrics.metric import TIME, Kind
+from ..metrics.report_set import END, Lines, Report, reports
 from ..metrics.views import DOUBTS
 from ..reductions.reductions import inferred_notes, reduction, reductions, tables_of
 from .cells import cell_text, utc

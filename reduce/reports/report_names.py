@@ -13,8 +13,7 @@ from importlib.resources import files
 
 from ...config.values import Text
 from ...core.errors import CpmonError, fold, unknown
-from ..metrics.report_set import reports
-from ..metrics.report_shape import Lines, Note, Report
+from ..metrics.report_set import Lines, Note, Report, reports
 
 FILE = "report_names.csv"
 

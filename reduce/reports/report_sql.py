@@ -19,7 +19,8 @@ from ...config.moments import LineLength, Shift
 from ...core.errors import CpmonError, unknown
 from ...core.grace_period import DAY, GRACE, INSIDE, inside
 from ...core.sql import name as quoted
-from ..metrics.report_shape import TIME, Kind, Lines, Report, ReportColumn
+from ..metrics.metric import TIME, Kind, ReportColumn
+from ..metrics.report_set import Lines, Report
 from ..metrics.rollups import LEVELS, amount_of, bucket, count_of, hours, rollup_of, sum_of, time_of
 from .narrowing import LINES, Objects, Sort, is_of_objects
 

@@ -18,7 +18,7 @@ from ...render.printing import Style
 from ...render.render import render
 from ...render.text import GAP, bullets, text_lines, widths_of
 from ...render.xlsx import CLOCK, Column, Sheet, workbook
-from ..metrics.report_shape import HEX, TIME, ReportColumn
+from ..metrics.metric import HEX, TIME, ReportColumn
 from .cells import cell_text, clock, column_texts
 from .report import ReportResult
 

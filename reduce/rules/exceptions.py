@@ -30,7 +30,7 @@ from ...core.sql import name, text
 from ...store.catalogue.connection import Connection, point
 from ...store.results.lineage import Lineage, lineages
 from ...store.scope import ALL, Scope
-from ..metrics.report_shape import TIME
+from ..metrics.metric import TIME
 from ..reductions.reductions import reductions
 from ..reports.report_sql import shift_condition
 from ..reports.report_text import Threshold

@@ -34,8 +34,8 @@ from ...store.views.interval import (
     undoubted_of,
 )
 from ...store.views.views import raw_table
+from ..metrics.metric import Kind as ColumnKind
 from ..metrics.report_set import metrics_of
-from ..metrics.report_shape import Kind as ColumnKind
 from ..reductions.reductions import reductions
 
 CONTROLS = r"[\x00-\x1F\x7F-\x9F]"

@@ -27,9 +27,8 @@ from ...store import Store
 from ...store.catalogue.connection import run_restricted
 from ...store.results.reduced import kept
 from ...store.scope import Scope
-from ..metrics.metric import Metric
+from ..metrics.metric import TIME, Metric
 from ..metrics.report_set import metrics_of
-from ..metrics.report_shape import TIME
 from ..reductions.reductions import Reduction, reductions
 from .scope import Coverage, coverage
 

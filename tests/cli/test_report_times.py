@@ -12,7 +12,7 @@ import pytest
 from cpmon.cli.main import Status
 from cpmon.config.moments import MONTH, LineLength
 from cpmon.ingest import ingest
-from cpmon.reduce.metrics.report_shape import TIME
+from cpmon.reduce.metrics.metric import TIME
 from cpmon.reduce.metrics.rollups import bucket
 from cpmon.store import Store
 from tests.cli.answer import Cpmon

@@ -21,8 +21,8 @@ from cpmon.generate import dump_frames, load_scenario
 from cpmon.ingest import ingest
 from cpmon.reduce import ReportResult, find_report, reductions, report, report_names
 from cpmon.reduce.metrics import Metric
-from cpmon.reduce.metrics.report_set import metrics_of
-from cpmon.reduce.metrics.report_shape import TIME, Lines
+from cpmon.reduce.metrics.metric import TIME
+from cpmon.reduce.metrics.report_set import Lines, metrics_of
 from cpmon.store import Store
 from cpmon.store.catalogue.connection import Connection
 from cpmon.store.views.landed_views import macros

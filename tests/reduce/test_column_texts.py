@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpmon.reduce.metrics.report_shape import HEX, ReportColumn
+from cpmon.reduce.metrics.metric import HEX, ReportColumn
 from cpmon.reduce.reports.cells import UTC_ZONE, cell_text, column_texts
 from cpmon.render.printing import Format, Style
 

@@ -14,8 +14,8 @@ import pytest
 from cpmon.cli.output import write_file
 from cpmon.core.errors import CpmonError, NothingToReportError
 from cpmon.reduce import ReportResult, report
+from cpmon.reduce.metrics.metric import HEX, ReportColumn
 from cpmon.reduce.metrics.report_set import reports
-from cpmon.reduce.metrics.report_shape import HEX, ReportColumn
 from cpmon.reduce.page.chart import (
     CHARTS,
     POINTS,

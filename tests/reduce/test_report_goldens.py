@@ -10,7 +10,7 @@ import pytest
 from cpmon.generate import dump_frames, load_scenario
 from cpmon.ingest import ingest
 from cpmon.reduce import find_report, reductions, render_report, report, report_names
-from cpmon.reduce.metrics.report_shape import Lines
+from cpmon.reduce.metrics.report_set import Lines
 from cpmon.store import Store, connect
 from tests.conftest import Golden
 

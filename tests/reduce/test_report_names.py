@@ -7,7 +7,7 @@ import pytest
 
 from cpmon.core.errors import CpmonError, fold
 from cpmon.reduce import find_report, render_report, report, report_names
-from cpmon.reduce.metrics.report_shape import Lines
+from cpmon.reduce.metrics.report_set import Lines
 from cpmon.reduce.reports.report_names import Product, State, foreign_names, other_names
 from tests.reduce.catalogue import lab
 

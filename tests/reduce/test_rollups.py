@@ -31,8 +31,8 @@ from cpmon.reduce.engine.computing import roll_up
 from cpmon.reduce.engine.database import ReductionDatabase
 from cpmon.reduce.engine.reducing import reduce
 from cpmon.reduce.metrics import rollups
-from cpmon.reduce.metrics.report_set import reports
-from cpmon.reduce.metrics.report_shape import Kind, Lines, ReportColumn
+from cpmon.reduce.metrics.metric import Kind, ReportColumn
+from cpmon.reduce.metrics.report_set import Lines, reports
 from cpmon.reduce.metrics.rollups import LEVELS, ROWS, SHIFT_ENDS, SUMS, Rollup, rollup_of
 from cpmon.reduce.reductions.reductions import reduction
 from cpmon.store import Store, connect

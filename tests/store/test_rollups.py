@@ -18,7 +18,7 @@ from cpmon.ingest import ingest
 from cpmon.reduce import reductions, report
 from cpmon.reduce.engine.database import ReductionDatabase
 from cpmon.reduce.engine.reducing import reduce
-from cpmon.reduce.metrics.report_shape import TIME
+from cpmon.reduce.metrics.metric import TIME
 from cpmon.reduce.page.chart import Chart, Series, read_points
 from cpmon.reduce.reports.report_sql import Span
 from cpmon.store import Run, Store, connect, save_classes, save_run

@@ -16,8 +16,8 @@ from cpmon.ingest import ingest
 from cpmon.reduce import reductions
 from cpmon.reduce.engine import reducing
 from cpmon.reduce.metrics import rollups
+from cpmon.reduce.metrics.metric import Kind
 from cpmon.reduce.metrics.report_set import reports
-from cpmon.reduce.metrics.report_shape import Kind
 from cpmon.store import Store, connect
 from cpmon.store.results import lineage
 from cpmon.store.results.reduced import kept
