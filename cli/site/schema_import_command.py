@@ -199,7 +199,7 @@ def _tell_totals(
 
 
 def _effects(importing: PageImport, results: Sequence[Imported]) -> str:
-    from ...reduce.reports.layout_effects import layout_effects
+    from ...reduce.reports.expected_reports import layout_effects
 
     merged = [
         imported.merged
