@@ -84,7 +84,7 @@ def command(
         return
     if out.file is None:
         raise click.UsageError("--html writes a page: name its folder with -o DIR")
-    from ...reduce.page.window import plain_name
+    from ...reduce.page.content import plain_name
 
     name = (
         Path(table).stem if table else f"{'-'.join(runs)}-with-{base}" if base else "-".join(runs)

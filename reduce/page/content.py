@@ -2,32 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
-from dataclasses import dataclass
-from datetime import timedelta
+import itertools
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from functools import partial
 from importlib.resources import files
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import duckdb
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...config import Settings
-from ...core.errors import CpmonError
+from ...core.errors import CpmonError, NothingToReportError, unknown
+from ...core.sql import name as quoted
+from ...core.text import counted
 from ..metrics.metric import TIME, ReportColumn
 from ..metrics.report_set import Lines, Report, reports
-from ..reductions.pinned import pinned
 from ..reductions.reductions import reduction
-from ..reports.cells import UTC_ZONE, cell_text, clock
+from ..reports.cells import UTC_ZONE, cell_text, clock, column_texts, utc
 from ..reports.report import ReportResult, report
+from ..reports.report_sql import Span
 from ..rules.exceptions import exceptions
 from ..rules.rendering import unknowns
 from .chart import TILES, Chart, Tile, charts, column_of, hover_values, object_name, read_points
 from .drawing import over_time, svg
-from .listing import Listing, Read, listing, short_report
-from .window import Window
 
 DAY = timedelta(days=1)
 
@@ -244,3 +247,275 @@ def _rows(con: duckdb.DuckDBPyConnection, file: str, window: Window) -> list[dic
     parameters = [window.system, window.first, window.last]
     rows: list[dict[str, Any]] = con.sql(sql, params=parameters).to_arrow_table().to_pylist()
     return rows
+
+
+@contextmanager
+def pinned(
+    con: duckdb.DuckDBPyConnection, reductions: Iterable[str], where: str, values: Sequence[Any]
+) -> Iterator[None]:
+    """Restrict reductions to the rows that meet a condition, as temporary tables, in a context.
+
+    The tables shadow the views of the same names, also for other views that read them. Reductions
+    with stored results are not materialized, as they need no computation.
+
+    Args:
+        con: a connection on which the reductions are views.
+        reductions: reductions with the columns of the condition.
+        where: the SQL condition; `values` are those of its parameters.
+    """
+    kept = {row for (row,) in con.execute("SELECT DISTINCT reduction FROM meta.reduced").fetchall()}
+    computed = {each: f"_pinned_{each}" for each in reductions if each not in kept}
+    try:
+        for each, table in computed.items():
+            rows = f"SELECT * FROM {quoted(each)} WHERE {where}"
+            con.execute(f"CREATE TEMP TABLE {quoted(table)} AS {rows}", values)
+        for each, table in computed.items():  # rename last: no table is computed from filtered rows
+            con.execute(f"ALTER TABLE temp.{quoted(table)} RENAME TO {quoted(each)}")
+        yield
+    finally:
+        for table in (*computed, *computed.values()):
+            con.execute(f"DROP TABLE IF EXISTS temp.{quoted(table)}")
+
+
+DECIMAL = 10
+_NUMBER = re.compile(r"-?\d+(\.\d+)?\Z")
+_PLAIN = r"^(-?\d+(\.\d+)?)?$"
+"""Texts that can serve as sort key."""
+MOST_LINES = 500
+"""Maximum lines of a table by time or object; `cpmon report` prints all."""
+MOST_ROWS = 1000
+"""Maximum lines of a log."""
+
+Read = Callable[..., ReportResult]
+"""Reads a report by name, with lines of a length (`by`) or a number of objects (`top`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """A column heading. `parts` are the words of its label, `is_text` aligns it left."""
+
+    parts: tuple[str, ...]
+    unit: str
+    about: str
+    is_text: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A cell text, and its number where that cannot be parsed from the text ("101k")."""
+
+    text: str
+    number: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A report table of a page.
+
+    Attributes:
+        covers: the span and the filters, as text.
+        rows: cells of each line. below: cells of the mean and total lines.
+        missing: why the table is empty; may be empty.
+    """
+
+    name: str
+    title: str
+    covers: str = ""
+    heads: tuple[Head, ...] = ()
+    rows: tuple[tuple[Cell, ...], ...] = ()
+    below: tuple[tuple[Cell, ...], ...] = ()
+    notes: tuple[str, ...] = ()
+    missing: str = ""
+
+
+def short_report(
+    read: Read, window: Window, report: Report, most: int = MOST_LINES
+) -> ReportResult:
+    """Read a report with longer and longer lines until it is short enough for a page.
+
+    Args:
+        most: maximum number of lines by time or object; lines beyond it are cut, with a note.
+
+    Raises:
+        CpmonError: there is nothing to report.
+    """
+    if report.lines is not Lines.TIME:
+        return read(report.name, top=MOST_ROWS if report.lines is Lines.ROW else most)
+    by = window.step(most)
+    result = read(report.name, by=by)
+    longer = [step for step in STEPS if by is None or step > by]
+    while result.table.num_rows > most and longer:
+        length = (window.last - window.first) * result.table.num_rows / most**2
+        by = next((step for step in longer if step >= length), longer[-1])
+        longer = [step for step in longer if step > by]
+        result = read(report.name, by=by)
+    lines = result.table.num_rows
+    if lines <= most:
+        return result
+    note = f"Only the first {most} of {counted(lines, 'line')}; cpmon report has all."
+    return replace(result, table=result.table.slice(0, most), notes=(note, *result.notes))
+
+
+def listing(result: ReportResult, docs: dict[str, str]) -> Listing:
+    """Convert a report to a table.
+
+    Args:
+        docs: column of the reduction -> documentation.
+    """
+    report = result.report
+    columns = [_cells(result, column) for column in report.columns]
+    below = [
+        (Cell(name), *(_cell(result, c, values.get(c.name)) for c in report.columns[1:]))
+        for name, values in result.summaries
+    ]
+    return Listing(
+        report.name,
+        report.title,
+        _covers(result),
+        tuple(_head(result, column, docs.get(column.name, "")) for column in report.columns),
+        tuple(zip(*columns, strict=True)),
+        tuple(below),
+        result.notes,
+    )
+
+
+def _head(result: ReportResult, column: ReportColumn, about: str) -> Head:
+    kind = result.table.schema.field(column.name).type
+    is_text = pa.types.is_string(kind) or pa.types.is_timestamp(kind) or pa.types.is_boolean(kind)
+    return Head(tuple(column.label.replace("-|", "").split("|")), column.unit, about, is_text)
+
+
+def _cells(result: ReportResult, column: ReportColumn) -> list[Cell]:
+    values = result.table.column(column.name)
+    if not pa.types.is_string(values.type):
+        texts = column_texts(column, values, result.zone)
+        if column.base != DECIMAL or pc.all(pc.match_substring_regex(texts, _PLAIN)).as_py():
+            return [Cell(text) for text in texts.to_pylist()]
+    return [_cell(result, column, value) for value in values.to_pylist()]
+
+
+def _cell(result: ReportResult, column: ReportColumn, value: object) -> Cell:
+    text = cell_text(column, value, result.zone)
+    if isinstance(value, int | float) and column.base == DECIMAL and not _NUMBER.match(text):
+        return Cell(text, f"{value * column.scale:.12g}" if text else "")
+    return Cell(text)
+
+
+def _covers(result: ReportResult) -> str:
+    first, last = (clock(time, result.zone) for time in (result.starts, result.ends))
+    span = f"{first} to {last} {result.zone.key}"
+    return ", ".join([span, counted(result.intervals, "interval"), *result.restrictions])
+
+
+MOST_POINTS = 400
+"""Maximum number of points of a series; charts have no pixels for more."""
+STEPS = tuple(
+    timedelta(minutes=m) for m in (1, 2, 5, 10, 15, 30, 60, 180, 360, 720, 1440, 7 * 1440)
+)
+"""Line lengths for aggregated reports, aligned to the hour."""
+
+WINDOWS = (files(__package__) / "windows.sql").read_text(encoding="utf-8")
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A system and a time span.
+
+    Attributes:
+        run_id: the run that defines the span, if any.
+        since, until: UTC without zone; None means no bound.
+        attributes: from the run file.
+        intervals: number of measured intervals. first, last: begin and end of their coverage, UTC.
+    """
+
+    system: str
+    run_id: str | None
+    since: datetime | None
+    until: datetime | None
+    intervals: int
+    first: datetime
+    last: datetime
+    attributes: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        """The title of the page."""
+        return f"Run {self.run_id}" if self.run_id else f"System {self.system}"
+
+    @property
+    def span(self) -> Span:
+        """Its rows in a reduction."""
+        return Span(self.system, self.run_id, self.since, self.until)
+
+    @property
+    def selection(self) -> dict[str, Any]:
+        """The window as keyword arguments of a report or of exceptions."""
+        names = {"run": self.run_id, "system": self.system}
+        return {**names, "since": self.since, "until": self.until}
+
+    def step(self, most: int = MOST_POINTS) -> timedelta | None:
+        """The shortest line length that gives a series at most `most` points; None: intervals."""
+        if self.intervals <= most:
+            return None
+        length = self.last - self.first
+        return next((step for step in STEPS if length <= step * most), STEPS[-1])
+
+
+def windows(
+    con: duckdb.DuckDBPyConnection,
+    run: str | None = None,
+    system: str | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+) -> list[Window]:
+    """The runs in a span, by system and time, and the systems without runs in it.
+
+    Args:
+        con: a connection on which the reductions are views.
+        run, system: limit to one run or system.
+        since, until: limit each window; UTC if without zone. Empty windows are left out.
+
+    Raises:
+        NothingToReportError: no measured interval is in that span.
+        CpmonError: no such run or system.
+    """
+    runs = _names(con, "SELECT DISTINCT run_id FROM meta.run ORDER BY run_id")
+    if run is not None and run not in runs:
+        raise unknown("run", run, runs)
+    systems = _names(con, "SELECT DISTINCT system FROM meta.interval ORDER BY system")
+    if system is not None and system not in systems:
+        raise unknown("system", system, systems)
+    parameters = [utc(since), utc(until), run, run, system, system]
+    rows = con.sql(WINDOWS, params=parameters).to_arrow_table().to_pylist()
+    page_windows = [Window(**row | {"attributes": dict(row["attributes"] or [])}) for row in rows]
+    if not page_windows:
+        raise NothingToReportError(
+            "no measured interval is in that span",
+            code="span-without-intervals",
+            found=", ".join(systems) or "no system in the store",
+            effect="there is nothing to show; a first sample alone has no rates",
+            remedy="ask for another span, or ingest a dump first",
+        )
+    return page_windows
+
+
+def _names(con: duckdb.DuckDBPyConnection, sql: str) -> list[str]:
+    return [str(name) for (name,) in con.execute(sql).fetchall()]
+
+
+def plain_name(text: str) -> str:
+    """Replaces characters that are unsafe in file names."""
+    return _UNSAFE.sub("-", text).strip("-.") or "page"
+
+
+def file_names(page_windows: list[Window]) -> list[str]:
+    """A unique file name for each window, derived from its run or system."""
+    names: list[str] = []
+    for window in page_windows:
+        plain = plain_name(window.run_id or window.system)
+        base = f"{'run' if window.run_id else 'system'}-{plain}"
+        candidates = (f"{base}-{n}" if n > 1 else base for n in itertools.count(1))
+        taken = {name.lower() for name in names}  # some file systems are case-insensitive
+        names.append(next(name for name in candidates if name.lower() not in taken))
+    return [f"{name}.html" for name in names]

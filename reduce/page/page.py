@@ -21,9 +21,8 @@ from ...core.text import length_of_time
 from ...render.html import html_page
 from ...render.printing import Format, show
 from ..reports.cells import clock
-from .content import read_content
+from .content import Window, file_names, read_content, windows
 from .drawing import runs_figure
-from .window import Window, file_names, windows
 
 Write = Callable[[Path, bytes], None]
 

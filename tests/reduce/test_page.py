@@ -28,7 +28,20 @@ from cpmon.reduce.page.chart import (
     runs_points,
     with_gaps,
 )
-from cpmon.reduce.page.content import Content, Figure, Group, shown_tiles
+from cpmon.reduce.page.content import (
+    Cell,
+    Content,
+    Figure,
+    Group,
+    Head,
+    Listing,
+    Window,
+    file_names,
+    listing,
+    short_report,
+    shown_tiles,
+    windows,
+)
 from cpmon.reduce.page.drawing import (
     CARD,
     COLUMNS,
@@ -39,10 +52,8 @@ from cpmon.reduce.page.drawing import (
     svg,
     thinned,
 )
-from cpmon.reduce.page.listing import Cell, Head, Listing, listing, short_report
 from cpmon.reduce.page.page import Line, _System, rendered
 from cpmon.reduce.page.plot import plot_report
-from cpmon.reduce.page.window import Window, file_names, windows
 from cpmon.reduce.reports.cells import cell_text
 from cpmon.render.html import COLORS
 from cpmon.render.printing import Format, Style
