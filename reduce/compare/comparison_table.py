@@ -21,8 +21,7 @@ from ...render.printing import Printed, blank, exact, percentage, ratio, show
 from ..reductions.reductions import reduction
 from .change_test import Samples, difference, quotient, read_samples, statistic
 from .run_facts import run_notes, texts
-from .spec import Change, Difference, Row, Spec, load_spec
-from .statement import Wording
+from .spec import Change, Difference, Row, Spec, Wording, load_spec
 
 Values = Mapping[str, Any]
 Column = dict[str, Printed]

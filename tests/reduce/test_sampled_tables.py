@@ -12,8 +12,7 @@ import pytest
 
 from cpmon.core.errors import CpmonError
 from cpmon.reduce.compare import ComparisonTable, compare, parse_spec, render_comparison
-from cpmon.reduce.compare.spec import KINDS
-from cpmon.reduce.compare.statement import Wording
+from cpmon.reduce.compare.spec import KINDS, Wording
 from cpmon.render.printing import Style
 from tests.reduce.catalogue import empty_catalogue, insert, minute
 

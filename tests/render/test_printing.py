@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpmon.config.values import Text
-from cpmon.reduce.compare.statement import ChangeStatement
+from cpmon.reduce.compare.spec import ChangeStatement
 from cpmon.render.printing import (
     DASH,
     Format,
