@@ -27,11 +27,9 @@ from ..metrics.rollups import EVER, LEVELS, ROWS, SHIFT_ENDS, SHIFTS, SUMS, Roll
 from ..reductions.reductions import reductions
 from ..reports.report_sql import shift_condition
 from .database import ReductionDatabase, Result
-from .unit_job import Chain, Done, RollupJob, Site, UnitJob
+from .planning import KEPT_SETTINGS, SETTINGS, Chain, Done, RollupJob, Site, UnitJob
 
 _opened: dict[str, Store] = {}
-SETTINGS, KEPT_SETTINGS = "system_config", "_kept_setting"
-"""The reduction of settings, and the private one that carries settings to the next day."""
 
 
 def compute(chain: Chain) -> dict[str, Done]:

@@ -24,7 +24,7 @@ from ...store.scope import ALL
 from ...store.views.database import database
 from ...store.views.landed_views import INTERVALS, landed_view, views_below
 from ...store.views.views import View
-from .unit_job import Unit
+from .planning import Unit
 
 MEMORY = "700MB"
 """Default memory limit of DuckDB; the process needs another 200 MB."""

@@ -24,8 +24,7 @@ from ...store.sandbox.sandbox import Limits
 from ..reductions.reductions import reduction, reductions
 from .computing import compute, readable, remember
 from .database import ReductionDatabase, Result
-from .planning import Plan, Selection, Whole
-from .unit_job import Chain, Done
+from .planning import Chain, Done, Plan, Selection, Whole
 
 Advance = Callable[[int, int], None]
 """Progress callback: number of finished units, total number."""
