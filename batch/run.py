@@ -238,8 +238,7 @@ class BatchRunner:
         self, store: Store, changed: Mapping[str, set[date]], result: BatchResult
     ) -> None:
         """Validate the changed days of each system."""
-        from ..reduce.rules.counts import Status
-        from ..reduce.rules.validation import validate_spans
+        from ..reduce.rules.validation import Status, validate_spans
 
         scopes = []
         for system, days in sorted(changed.items()):

@@ -21,8 +21,8 @@ from ...ingest.decode.reader import Reader
 from ...ingest.findings import Code, Findings
 from ...ingest.inspect.inventory import Inventory
 from ...ingest.landing import Look
-from ...reduce.rules.breaches import breaches
 from ...reduce.rules.rule import Purpose, load_rules
+from ...reduce.rules.validation import breaches
 from ...store import Store, connect
 from ...store.sandbox.sandbox import Limits
 

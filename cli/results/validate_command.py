@@ -79,11 +79,10 @@ def command(
       cpmon validate --store perf/ --html -o validation.html
       cpmon validate --store perf/ --run BANKDAY --expectations --data-docs docs/
     """
-    from ...reduce.rules.counts import offending, rows_sql
+    from ...reduce.rules.coverage import scope_of
     from ...reduce.rules.rendering import render_findings, render_rules
     from ...reduce.rules.rule import Purpose, find_rule, load_rules
-    from ...reduce.rules.scope import scope_of
-    from ...reduce.rules.validation import validate
+    from ...reduce.rules.validation import offending, rows_sql, validate
 
     _check(rows, sql, html, out)
     if expectations and (only or rules or listing or rows or html):
@@ -121,8 +120,8 @@ def command(
 
 def _judge(store: Path, selection: dict[str, Any], data_docs: Path | None, out: Output) -> Status:
     """Hold the kept results against what their metrics may be."""
+    from ...reduce.rules.coverage import scope_of
     from ...reduce.rules.rendering import render_expectations
-    from ...reduce.rules.scope import scope_of
     from ...reduce.rules.suite import judge
 
     allow_pandas()

@@ -1,4 +1,4 @@
-"""Predicts the reports of a dump before it lands, from its records and its release."""
+"""Predicts reports: of a dump before it lands, and after an import of IBM pages."""
 
 from __future__ import annotations
 

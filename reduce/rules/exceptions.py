@@ -34,8 +34,8 @@ from ..metrics.metric import TIME
 from ..reductions.reductions import reductions
 from ..reports.report_sql import shift_condition
 from ..reports.report_text import Threshold
+from .coverage import Coverage, coverage, scope_of
 from .rule import KEY, Comparison, Purpose, Rule, Severity, load_rules, worst
-from .scope import Coverage, coverage, scope_of
 
 SCHEMA = pa.schema(
     {

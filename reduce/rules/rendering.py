@@ -19,11 +19,10 @@ from ...render.render import render
 from ...render.text import bullets
 from ..reductions.reductions import inferred_notes
 from ..reports.cells import UTC_ZONE, clock
-from .counts import Outcome, Status
 from .exceptions import Exceptions, Unjudged
 from .rule import Comparison, Purpose, Rule
 from .suite import Expectations
-from .validation import Validation
+from .validation import Outcome, Status, Validation
 
 MOST_NAMED = 3
 """Objects that a note names."""

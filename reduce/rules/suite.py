@@ -30,7 +30,7 @@ from ...store.scope import Scope
 from ..metrics.metric import TIME, Metric
 from ..metrics.report_set import metrics_of
 from ..reductions.reductions import Reduction, reductions
-from .scope import Coverage, coverage
+from .coverage import Coverage, coverage
 
 VERSION = 1
 """Of the result document."""

@@ -1,23 +1,335 @@
-"""Validation: whether what landed is what it says it is, by rules from layouts and by SQL."""
+"""Validation: counts the rows that break the rules, and locates the first ones for `cpmon check`.
+
+DuckDB computes the counts; only these leave the database. All checks of one table are computed in
+one pass over it. The SQL of a rule returns one row for each checked item: system, interval_end,
+object, value, least and most. A row breaks the rule if its value is less than `least` or more than
+`most`; a NULL bound is no limit, and a row with a NULL value is not checked.
+"""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 
 from ...config import Settings
+from ...core.errors import CpmonError
+from ...core.sql import name, text
+from ...schemas.arrow import owner_keys
+from ...schemas.layout import Layout
+from ...schemas.owners import owner_of
+from ...schemas.registry import record_of, tables
 from ...store import Store, connect
+from ...store.catalogue.connection import run_restricted
 from ...store.sandbox.sandbox import Limits
-from ...store.scope import Scope
+from ...store.scope import ALL, Scope
+from ...store.views.interval import WRAPPED, counter_names, doubts_of
 from ..reductions.reductions import reductions
-from .counts import Outcome, Status, count
+from .coverage import Coverage, coverage
+from .layout_checks import DeltaCheck, TableCheck, counted, movement_of, screen_of
 from .rule import Purpose, Rule, Severity, load_rules, worst
-from .scope import Coverage, coverage
+
+BAD = "value < least OR value > most"
+
+
+class Status(StrEnum):
+    """What became of a rule."""
+
+    FAILED = "failed"
+    PASSED = "passed"
+    NOT_APPLICABLE = "not applicable"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one rule.
+
+    Attributes:
+        checked: rows or figures that were looked at. bad: those that break the rule.
+        reason: why there was nothing to look at; empty if there was.
+    """
+
+    rule: Rule
+    checked: int
+    bad: int
+    reason: str = ""
+
+    @property
+    def status(self) -> Status:
+        """What became of it: nothing looked at is not passed."""
+        if self.reason:
+            return Status.NOT_APPLICABLE
+        return Status.FAILED if self.bad else Status.PASSED
+
+    def row(self) -> dict[str, Any]:
+        """As a line of a table."""
+        return {
+            "rule": self.rule.id,
+            "severity": str(self.rule.severity),
+            "status": str(self.status),
+            "checked": self.checked,
+            "bad": self.bad,
+            "title": self.rule.title,
+            "reason": self.reason or None,
+        }
+
+
+def count(
+    con: duckdb.DuckDBPyConnection,
+    rules: Iterable[Rule],
+    scope: Scope,
+    landed: Collection[str],
+) -> list[Outcome]:
+    """The counts of some rules, in their order.
+
+    Args:
+        con: a connection to the catalogue.
+        landed: tables that have rows in the store.
+
+    Raises:
+        CpmonError: the SQL of a rule fails.
+    """
+    ordered = list(rules)
+    available = [rule for rule in ordered if set(rule.needs).issubset(landed)]
+    found: list[Outcome] = []
+    for kind, counts_of in ((TableCheck, _of_table), (DeltaCheck, _of_deltas)):
+        same_kind = [rule for rule in available if isinstance(rule.check, kind)]
+        for _, of_table in itertools.groupby(same_kind, key=lambda rule: rule.needs):
+            found += counts_of(con, list(of_table), scope)
+    found += [_of_sql(con, rule, scope) for rule in available if rule.check is None]
+    outcomes = {outcome.rule.id: outcome for outcome in found}
+    return [
+        outcomes.get(rule.id) or Outcome(rule, 0, 0, _missing(rule, landed)) for rule in ordered
+    ]
+
+
+def offending(
+    con: duckdb.DuckDBPyConnection, rule: Rule, landed: Collection[str], scope: Scope
+) -> pa.Table:
+    """The rows of a scope that break a rule.
+
+    Raises:
+        CpmonError: the records that it needs have not landed, or its SQL fails.
+    """
+    missing = sorted(set(rule.needs).difference(landed))
+    if missing:
+        raise CpmonError(
+            f"rule {rule.id} has nothing to look at",
+            expected=f"records {', '.join(name.upper() for name in rule.needs)}",
+            found=f"none of {', '.join(name.upper() for name in missing)}",
+        )
+    return rule.query(con, rows_sql(rule, scope, rule.guarded_sql(con)))
+
+
+def rows_sql(rule: Rule, scope: Scope, select: str | None = None) -> str:
+    """SELECT of the rows of a scope that break a rule; lines of SQL by time.
+
+    Args:
+        select: runs for the SQL of the rule.
+    """
+    if rule.check is not None:
+        return rule.check.rows(scope)
+    figures = ", ".join(f"CAST({n} AS DOUBLE) AS {n}" for n in ("value", "least", "most"))
+    return (
+        f"SELECT system, interval_end, object, {figures}\nFROM (\n{select or rule.sql}\n)\n"
+        f"WHERE {scope.condition()}\n  AND ({BAD})\n"
+        "ORDER BY system, interval_end, object"
+    )
+
+
+def _of_table(
+    con: duckdb.DuckDBPyConnection, rules: Sequence[Rule], scope: Scope
+) -> Iterator[Outcome]:
+    """The counts of rules about the rows of one table."""
+    checks = [rule.check for rule in rules if isinstance(rule.check, TableCheck)]
+    figures = ", ".join(f"{check.checked}, {check.screen}" for check in checks)
+    where = scope.condition(checks[0].time)
+    row = _counts(con, rules[0], f"SELECT {figures} FROM {checks[0].table} WHERE {where}")
+    for rule, check, checked, screen in zip(rules, checks, row[::2], row[1::2], strict=True):
+        exact = check.exact or not screen
+        rows = f"SELECT count(*) FROM (\n{check.rows(scope)}\n)"
+        bad = screen if exact else _counts(con, rule, rows)[0]
+        yield Outcome(rule, checked, bad, "" if checked else "no row of it is in this span")
+
+
+def _of_deltas(
+    con: duckdb.DuckDBPyConnection, rules: Sequence[Rule], scope: Scope
+) -> Iterator[Outcome]:
+    """The counts of rules about the deltas of one table."""
+    checks = [rule.check for rule in rules if isinstance(rule.check, DeltaCheck)]
+    layout = checks[0].layout
+    still, sound = _undoubted(con, rules[0], layout, scope)
+    if sound is None:
+        checked, *bad = _counts(con, rules[0], counted(layout, still, checks, scope))
+    else:
+        checked, bad = sound, [0] * len(checks)
+    reason = "" if checked else "no interval follows another directly in this span"
+    for rule, number in zip(rules, bad, strict=True):
+        yield Outcome(rule, checked, number, reason)
+
+
+def _undoubted(
+    con: duckdb.DuckDBPyConnection, rule: Rule, layout: Layout, scope: Scope
+) -> tuple[set[str], int | None]:
+    """The counters of a table that do not move; and how many deltas it has if all are known.
+
+    Args:
+        rule: about them.
+
+    Returns:
+        None for the number where some are not known, or where it would cost too much to tell.
+    """
+    rows, *moves = _counts(con, rule, movement_of(layout))
+    still = {c for c, moved in zip(counter_names(layout), moves, strict=True) if not moved}
+    screen = screen_of(layout, still, rows, scope)
+    sound, checked = _counts(con, rule, screen) if screen else (False, 0)
+    return still, checked if sound else None
+
+
+def _of_sql(con: duckdb.DuckDBPyConnection, rule: Rule, scope: Scope) -> Outcome:
+    """The count of a rule by SQL."""
+    figures = f"count(value), count(*) FILTER (WHERE {BAD})"
+    lines = f"(\n{rule.guarded_sql(con)}\n) WHERE {scope.condition()}"
+    checked, bad = _counts(con, rule, f"SELECT {figures} FROM {lines}")
+    return Outcome(rule, checked, bad, "" if checked else "no figure of it is known in this span")
+
+
+def _counts(con: duckdb.DuckDBPyConnection, rule: Rule, sql: str) -> list[int]:
+    """The only row of a query."""
+    return [column[0].as_py() for column in rule.query(con, sql).columns]
+
+
+def _missing(rule: Rule, landed: Collection[str]) -> str:
+    """Which records are not there."""
+    layouts = tables()
+    records = {record_of(layouts[t]) for t in rule.needs if t not in landed and t in layouts}
+    named = sorted(f"{r.name.upper()} ({r.domain}.{r.record})" for r in records)
+    return f"no record {' and '.join(named)} has landed"
+
+
+CAUSES = {
+    "appeared": "SAMPLE_MISSING",
+    "missing": "SAMPLE_MISSING",
+    "new": "OWNER_RESTARTED",
+    "restart": "OWNER_RESTARTED",
+    "stale": "BLOCK_STALE",
+}
+"""Why a row has no deltas -> the finding. Of a row that has some, a counter is in doubt."""
+EFFECTS = {
+    "SAMPLE_MISSING": "no delta; sums over all objects of this kind are blank",
+    "OWNER_RESTARTED": "no delta across the restart",
+    "BLOCK_STALE": "no delta",
+    "COUNTER_FELL": "no delta of this counter",
+    "WRAPPED_TWICE": "the delta is a lower bound",
+}
+FROM_ZERO = "the delta is what the new one has used since it began"
+"""The effect of a restart where counters begin at 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Breach:
+    """One kind of thing that breaks a rule.
+
+    Attributes:
+        finding: code of `cpmon check`.
+        offset: of the first record that it is about, in the dump.
+        detail: of the first. effect: on reports.
+        count: how often it was met.
+    """
+
+    finding: str
+    offset: int
+    detail: str
+    effect: str
+    count: int
+
+
+def breaches(
+    con: duckdb.DuckDBPyConnection, rules: Iterable[Rule], landed: Collection[str]
+) -> Iterator[Breach]:
+    """What breaks some rules in a store of one dump.
+
+    Args:
+        con: a connection to it.
+        landed: tables that have rows in it.
+
+    Raises:
+        duckdb.Error: the disk refuses what does not fit into memory.
+    """
+    applying = [rule for rule in rules if set(rule.needs).issubset(landed)]
+    deltas = [(r.check.layout, r) for r in applying if isinstance(r.check, DeltaCheck)]
+    for layout, of_table in itertools.groupby(deltas, key=lambda pair: pair[0]):
+        yield from _breaches_of_deltas(con, layout, next(of_table)[1])
+    for rule in applying:
+        if rule.finding:
+            yield from _breaches_of_rows(con, rule)
+
+
+def _breaches_of_deltas(
+    con: duckdb.DuckDBPyConnection, layout: Layout, rule: Rule
+) -> Iterator[Breach]:
+    """What is in doubt of the deltas of a table, whatever rule it breaks; `rule` is one of them."""
+    still, sound = _undoubted(con, rule, layout, ALL)
+    if sound is not None:
+        return
+    keys = [f"{text(f'{key}=')} || {name(key)}" for key in owner_keys(layout)]
+    owner = f"concat_ws(', ', {', '.join(keys)})" if keys else "''"
+    rows = _fetched(
+        con,
+        f"""
+      WITH doubted AS (
+        SELECT cause, record_offset, interval_end, {owner} AS owner,
+          unnest(string_split(doubts, ', ')) AS doubt
+        FROM ({doubts_of(layout, still)}) WHERE doubts IS NOT NULL)
+      SELECT cause, doubt, count(*), min((interval_end, record_offset, owner)) FROM doubted
+      GROUP BY cause, doubt ORDER BY cause, doubt""",
+    )
+    for cause, doubt, count, (end, offset, whose) in rows:
+        wrapped = "WRAPPED_TWICE" if doubt.endswith(WRAPPED) else "COUNTER_FELL"
+        finding = CAUSES[cause] if cause else wrapped
+        restarted = finding == "OWNER_RESTARTED" and owner_of(layout).from_zero
+        detail = f"{doubt}: {whose}" if whose else doubt
+        place = _place_before(con, layout, end) if offset is None else offset
+        yield Breach(finding, place, detail, FROM_ZERO if restarted else EFFECTS[finding], count)
+
+
+def _breaches_of_rows(con: duckdb.DuckDBPyConnection, rule: Rule) -> Iterator[Breach]:
+    """The rows that break a rule: those of a table, or lines of SQL."""
+    bad = f"({rows_sql(rule, ALL)})"
+    if isinstance(rule.check, TableCheck):
+        ((count, first),) = _fetched(
+            con, f"SELECT count(*), min((record_offset, found)) FROM {bad}"
+        )
+        if count:
+            yield Breach(rule.finding, first[0], f"{rule.needs[0]}: {first[1]}", "", count)
+        return
+    lines = f"SELECT count(*), min((interval_end, object, value, least, most)) FROM {bad}"
+    ((count, line),) = _fetched(con, lines)
+    if count:
+        end, object_, value, least, most = line
+        bound = f"at most {most:,.0f}" if value > (most or value) else f"at least {least:,.0f}"
+        first_of = f"SELECT min(record_offset) FROM monitor.{name(rule.needs[0])}"
+        ((offset,),) = _fetched(con, f"{first_of} WHERE interval_end = TIMESTAMP '{end}'")
+        detail = f"{rule.id}: {object_}: found {value:,.0f}, {bound}"
+        yield Breach(rule.finding, offset, detail, "", count)
+
+
+def _place_before(con: duckdb.DuckDBPyConnection, layout: Layout, end: datetime) -> int:
+    """Where the last record of a table stands before those of an interval: one is missing after."""
+    last = f"SELECT max(record_offset) FROM monitor.{name(layout.name)}"
+    ((offset,),) = _fetched(con, f"{last} WHERE interval_end < TIMESTAMP '{end}'")
+    return int(offset)
+
+
+def _fetched(con: duckdb.DuckDBPyConnection, sql: str) -> list[tuple[Any, ...]]:
+    return run_restricted(con, sql, lambda: con.execute(sql).fetchall())
+
 
 VERSION = 2
 """Of the result document."""

@@ -18,8 +18,8 @@ from cpmon.generate.model.system import Model, Sample
 from cpmon.generate.scenario.scenario import Level
 from cpmon.ingest import Code, ingest
 from cpmon.reduce import ReportResult, reductions, report, report_names
-from cpmon.reduce.rules.counts import count
 from cpmon.reduce.rules.rule import Purpose, load_rules
+from cpmon.reduce.rules.validation import count
 from cpmon.schemas import layout
 from cpmon.store import Store, connect
 from cpmon.store.scope import Scope

@@ -12,8 +12,8 @@ import pytest
 
 from cpmon.ingest import ingest
 from cpmon.reduce import ReportResult, reductions, report
-from cpmon.reduce.rules.counts import count
 from cpmon.reduce.rules.rule import Purpose, load_rules
+from cpmon.reduce.rules.validation import count
 from cpmon.schemas import layout
 from cpmon.schemas.loader import COLUMNS
 from cpmon.schemas.registry import reload, use

@@ -10,8 +10,8 @@ import pytest
 
 from cpmon.ingest import ingest
 from cpmon.reduce import reductions
-from cpmon.reduce.rules.counts import Outcome, count
 from cpmon.reduce.rules.rule import Purpose, Rule, find_rule, load_rules
+from cpmon.reduce.rules.validation import Outcome, count
 from cpmon.store import Store
 from cpmon.store.catalogue.connection import Connection
 from cpmon.store.scope import Scope

@@ -13,11 +13,10 @@ from msgspec.structs import replace
 from cpmon.config import Settings
 from cpmon.config.values import Text
 from cpmon.ingest import ingest
-from cpmon.reduce.rules.counts import Outcome, Status
+from cpmon.reduce.rules.coverage import Coverage
 from cpmon.reduce.rules.rendering import render_findings
 from cpmon.reduce.rules.rule import Purpose, Rule, Severity
-from cpmon.reduce.rules.scope import Coverage
-from cpmon.reduce.rules.validation import Validation, outcomes, validate_spans
+from cpmon.reduce.rules.validation import Outcome, Status, Validation, outcomes, validate_spans
 from cpmon.store import Store
 from cpmon.store.scope import Scope
 from tests.cli.answer import Cpmon

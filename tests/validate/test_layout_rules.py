@@ -15,8 +15,8 @@ from cpmon.ingest import Code, ingest
 from cpmon.ingest.container.source import open_source
 from cpmon.reduce import reductions
 from cpmon.reduce.rules import layout_checks
-from cpmon.reduce.rules.counts import Status, count, rows_sql
 from cpmon.reduce.rules.rule import Purpose, Rule, find_rule, load_rules
+from cpmon.reduce.rules.validation import Status, count, rows_sql
 from cpmon.schemas.registry import tables
 from cpmon.store import Store, connect
 from cpmon.store.scope import Scope

@@ -5,9 +5,9 @@ from __future__ import annotations
 import duckdb
 import pytest
 
-from cpmon.reduce.rules.counts import count, rows_sql
 from cpmon.reduce.rules.layout_checks import KINDS
 from cpmon.reduce.rules.rule import Purpose, Rule, load_rules
+from cpmon.reduce.rules.validation import count, rows_sql
 from cpmon.store import Store
 from cpmon.store.scope import Scope
 from tests.validate.conftest import Counted, Falsify
