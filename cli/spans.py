@@ -127,7 +127,7 @@ def day_of_dump(dump: Path, container: Container | str) -> date | None:
     """
     from ..core.grace_period import INSIDE
     from ..ingest.codec import moment
-    from ..ingest.rewrite.merging import beginning
+    from ..ingest.rewrite import beginning
 
     first = beginning(dump, container) if dump.is_file() else None
     return (moment(first[1]) - INSIDE).date() if first else None

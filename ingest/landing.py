@@ -1,6 +1,8 @@
 """Lands a dump: reads, decodes, checks and writes it as tables of the store.
 
-`LandingJob` is that as a unit of work, for those who land several at once.
+`LandingJob` is a landing as a unit of work, for callers that land several dumps at once.
+`land_checked` lands a dump in a scratch store to check it, in passes that run together, window by
+window, so that the dump is read once and memory is bounded; checks of values query that store.
 """
 
 from __future__ import annotations
@@ -31,12 +33,12 @@ from .codec import moment, unix_us
 from .container.source import Container, Progress, Source, open_source
 from .container.windows import Window, prefetch, prefetched
 from .decode.configuration import UNKNOWN
-from .decode.reader import Reader, Tables
-from .decode.time_stamps import TimeStampChecks
-from .findings import Findings, Pass
+from .decode.intervals import TimeStampChecks
+from .decode.reader import ByteCounts, Reader, Tables
+from .findings import Code, Findings, Pass
 
 Look = Callable[[Window], None]
-TABLES_AHEAD = 2
+_TABLES_AHEAD = 2
 """Windows that are decoded while the tables of an earlier one are written: a row group that is
 written holds up the decoding of a window only. With one, landing takes a fifth longer."""
 
@@ -152,7 +154,7 @@ def _land(
         _check_unchanged(reader.source)
         if (refusal := reader.mostly_lost()) and not accept_damage:
             raise refusal
-        return publish(reader, staged, store, system, places)
+        return _publish(reader, staged, store, system, places)
 
 
 def write_tables(
@@ -176,7 +178,7 @@ def write_tables(
         if look:
             look(window)
 
-    for tables in prefetch(_decoded(reader, take), TABLES_AHEAD):
+    for tables in prefetch(_decoded(reader, take), _TABLES_AHEAD):
         for name, table in tables:
             seen[Pass.VALUES] += len(table)
             staged.write(name, table)
@@ -223,7 +225,7 @@ def _frozen_garbage_collector() -> Iterator[None]:
         gc.unfreeze()
 
 
-def publish(
+def _publish(
     reader: Reader,
     staged: Staging,
     store: Store,
@@ -336,3 +338,74 @@ def land(job: LandingJob) -> tuple[Landed, float]:
     started = time.perf_counter()
     landed = ingest(job.dump, Store(job.store), **job.options)
     return landed, time.perf_counter() - started
+
+
+COUNTED = {
+    Pass.FILE: "bytes",
+    Pass.CONTROL: "frames",
+    Pass.HEADERS: "records",
+    Pass.VALUES: "rows",
+}
+"""What each pass looks at."""
+
+
+@dataclass
+class Checked:
+    """The result of a check.
+
+    `looked_at`: how much each pass has seen, in the units of `COUNTED`.
+    """
+
+    name: str
+    system: str = ""
+    compression: str = ""
+    bytes: ByteCounts = field(default_factory=ByteCounts)
+    findings: Findings = field(default_factory=Findings)
+    looked_at: dict[Pass, int] = field(default_factory=dict)
+
+    def document(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "schema_version": 1,
+            "dump": self.name,
+            "system": self.system or None,
+            "compression": self.compression,
+            "worst": str(self.findings.worst) if self.findings.worst else None,
+            "bytes": self.bytes.as_dict(),
+            "passes": [
+                {
+                    "pass": str(which),
+                    "looked_at": self.looked_at[which],
+                    "unit": COUNTED[which],
+                    "findings": self.of(which),
+                }
+                for which in Pass
+            ],
+            "findings": self.findings.table().to_pylist(),
+        }
+
+    def of(self, which: Pass) -> dict[str, int]:
+        """Findings of one pass: code -> count."""
+        counts = self.findings.counts
+        return {code.name: counts[code] for code in Code if counts[code] and code.found_in is which}
+
+
+def land_checked(
+    reader: Reader, store: Store, progress: Progress | None = None, look: Look | None = None
+) -> Checked:
+    """Land a dump in a store of its own, however damaged, with what the passes found so far.
+
+    Args:
+        progress: called after every window. look: called with every window.
+
+    Raises:
+        DumpError: it is no monitor data.
+        StoreError: the store cannot be written.
+    """
+    with store.stage() as staged:
+        looked_at = write_tables(reader, staged, progress, look)
+        _publish(reader, staged, store)
+    source, system = reader.source, reader.configuration.system
+    return Checked(
+        source.name, system, source.compression, reader.bytes, reader.findings, looked_at
+    )

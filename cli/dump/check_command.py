@@ -13,7 +13,7 @@ from ..output import Output, rows_as
 from .dump_output import container_option, dump_input, write_dumps
 
 if TYPE_CHECKING:
-    from ...ingest.check import Checked
+    from ...ingest.landing import Checked
 
 
 @click.command("check")
@@ -50,8 +50,8 @@ def command(dumps: tuple[Path, ...], container: str, release: str, out: Output) 
 
 def _report(checked: Checked, form: str) -> bytes:
     """Where the bytes went, what each pass saw and found, and the findings one by one."""
-    from ...ingest.check import COUNTED
     from ...ingest.findings import Pass
+    from ...ingest.landing import COUNTED
 
     sizes = checked.bytes
     system = checked.system or "not named"

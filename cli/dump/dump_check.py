@@ -15,12 +15,11 @@ from tempfile import TemporaryDirectory
 import duckdb
 
 from ...core.errors import CpmonError, DumpError, StoreError
-from ...ingest.check import Checked, land_checked
 from ...ingest.container.source import Container, Progress, Source
 from ...ingest.decode.reader import Reader
 from ...ingest.findings import Code, Findings
 from ...ingest.inspect.inventory import Inventory
-from ...ingest.landing import Look
+from ...ingest.landing import Checked, Look, land_checked
 from ...reduce.rules.rule import Purpose, load_rules
 from ...reduce.rules.validation import breaches
 from ...store import Store, connect

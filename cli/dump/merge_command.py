@@ -29,7 +29,7 @@ def command(dumps: tuple[Path, ...], output: Path, container: str) -> Status:
       cpmon merge monday.mon.gz tuesday.mon.gz -o week.mon.zst
     """
     from ...core.errors import CpmonError
-    from ...ingest.rewrite.merging import merge
+    from ...ingest.rewrite import merge
 
     if any(str(dump) == "-" or (dump.exists() and not dump.is_file()) for dump in dumps):
         raise CpmonError(

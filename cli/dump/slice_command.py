@@ -15,8 +15,7 @@ from ..spans import day_of_dump, read_span, span_options
 from .dump_output import container_option, dump_input, dump_output, output_option
 
 if TYPE_CHECKING:
-    from ...ingest.rewrite.merging import Merged
-    from ...ingest.rewrite.slicing import Slice
+    from ...ingest.rewrite import Merged, Slice
 
 
 @click.command("slice")
@@ -75,7 +74,7 @@ def command(
     """
     from ...ingest.codec import unix_us
     from ...ingest.inspect.record_filter import kind_of
-    from ...ingest.rewrite.slicing import Part, slice_dump
+    from ...ingest.rewrite import Part, slice_dump
 
     kinds = frozenset(kind_of(record) for record in records)
     span = read_span(since, until, day=lambda: day_of_dump(dump, container))

@@ -15,9 +15,8 @@ from ..container.source import Progress, Source
 from ..container.windows import Window, prefetched
 from ..decode.columns import Decoded
 from ..decode.configuration import INTERVAL, SYSTEM, Configuration, decode_records, ipl_times
-from ..decode.intervals import Intervals
+from ..decode.intervals import Intervals, TimeStampChecks
 from ..decode.record_findings import RecordFindings
-from ..decode.time_stamps import TimeStampChecks
 from ..findings import Code, Findings
 
 UNKNOWN = "unknown"

@@ -11,9 +11,9 @@ import pytest
 
 from cpmon.cli.dump.dump_check import check_dump
 from cpmon.ingest import Code
-from cpmon.ingest.check import Checked
 from cpmon.ingest.container.source import Source
 from cpmon.ingest.findings import Pass
+from cpmon.ingest.landing import Checked
 from cpmon.schemas import layout
 from cpmon.schemas.owners import Parts, parts_of
 from cpmon.schemas.registry import tables

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from cpmon.ingest import Code, ingest
 from cpmon.ingest.container.source import Source
-from cpmon.ingest.rewrite.slicing import Part, slice_dump
+from cpmon.ingest.rewrite import Part, slice_dump
 from cpmon.schemas.registry import fingerprint
 from cpmon.store import Store
 from tests.dumps import BEGIN_US, dump, fields, interval

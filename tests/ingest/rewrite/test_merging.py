@@ -12,8 +12,7 @@ import pytest
 from cpmon.core.errors import CpmonError
 from cpmon.ingest import ingest
 from cpmon.ingest.container.source import open_source
-from cpmon.ingest.rewrite.merging import Merged, merge, record_hashes
-from cpmon.ingest.rewrite.slicing import Part, slice_dump
+from cpmon.ingest.rewrite import Merged, Part, merge, record_hashes, slice_dump
 from cpmon.store import Store
 from tests.dumps import dump, fields, frame, interval, samples
 from tests.generate.plain_reader import records

@@ -13,7 +13,7 @@ from cpmon.ingest.container.record_index import FRAME_END, RecordIndex
 from cpmon.ingest.container.source import Source
 from cpmon.ingest.container.windows import windows
 from cpmon.ingest.findings import Findings
-from cpmon.ingest.rewrite.monwrite_writer import MonwriteWriter, RecordSelection
+from cpmon.ingest.monwrite_writer import MonwriteWriter, RecordSelection
 from tests.dumps import FRAME, interval_end, record, tod
 from tests.generate.plain_reader import records, sets
 

@@ -13,7 +13,7 @@ from cpmon.core.errors import CpmonError
 from cpmon.ingest import ingest
 from cpmon.ingest.container import windows
 from cpmon.ingest.container.source import Source
-from cpmon.ingest.rewrite.slicing import Part, Slice, slice_dump
+from cpmon.ingest.rewrite import Part, Slice, slice_dump
 from cpmon.store import Store
 from tests.dumps import BEGIN_US, control, dump, fields, frame, interval, interval_end, samples
 from tests.generate.plain_reader import records as plain_records

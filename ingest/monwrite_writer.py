@@ -1,8 +1,9 @@
 """Writes records as a MONWRITE file: frames, sets and their control records.
 
-Records keep their order and stay what they were, sample or event data. A frame takes records as
-long as the record that ends it (1.13) still fits; a set of sample data ends with its interval
-(1.11), or like a frame if the interval goes on.
+Records keep their order, and remain sample or event data. A frame takes records as long as the
+record that ends it (1.13) still fits; a set of sample data ends with its interval (1.11), or like a
+frame if the interval continues.
+
 Layouts: MWTBK, MRRECHDR; the 40 bytes of the interrupt buffer are as IUCV writes them.
 """
 
@@ -14,14 +15,14 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ...schemas.field import HEADER_LENGTH
-from ..codec import I64, U8, U64, Mask, items
-from ..container.control_records import EVENT, SAMPLE
-from ..container.record_index import FRAME, FRAME_END, HEADER, INTERVAL_END, NO_RECORDS, RecordIndex
-from ..container.windows import Window
-from ..decode.columns import copied, copy_pieces
+from ..schemas.field import HEADER_LENGTH
+from .codec import I64, U8, U64, Mask, items
+from .container.control_records import EVENT, SAMPLE
+from .container.record_index import FRAME, FRAME_END, HEADER, INTERVAL_END, NO_RECORDS, RecordIndex
+from .container.windows import Window
+from .decode.columns import copied, copy_pieces
 
-CONTROL_AT, SAMPLES_AT, EVENTS_AT = 0x0100_0000, 0x0100_1000, 0x4000_0000
+_CONTROL_AT, _SAMPLES_AT, _EVENTS_AT = 0x0100_0000, 0x0100_1000, 0x4000_0000
 """Addresses in the monitor segment: of control entries, of sample frames, of event data."""
 
 CONTROL = np.dtype(
@@ -36,12 +37,12 @@ CONTROL = np.dtype(
     }
 )
 """A control record with one entry: IUCV's interrupt buffer, then flag, domain masks, addresses."""
-MESSAGE_PENDING = 9
+_MESSAGE_PENDING = 9
 
 END_OF_DATA = bytes(FRAME)
 """The control record without entries that ends the file."""
 
-HELD_LIMIT = 64 * 1024 * 1024
+_HELD_LIMIT = 64 * 1024 * 1024
 """Samples of this many bytes whose interval goes on are written without waiting for its end."""
 
 
@@ -111,7 +112,7 @@ class MonwriteWriter:
         """Add records. `hold`: write none of them yet."""
         waiting = self._held.followed_by(chosen)
         closed = 0 if hold else _closed(waiting.index)
-        if not hold and int(waiting.index.length[closed:].sum()) > HELD_LIMIT:
+        if not hold and int(waiting.index.length[closed:].sum()) > _HELD_LIMIT:
             closed = len(waiting)
         self._write(waiting[:closed])
         self._held = waiting[closed:].alone()
@@ -229,11 +230,11 @@ def _control(
 ) -> None:
     """Write the control record of each set; `size`: bytes of its data, `before`: sets before."""
     control = np.zeros(len(place), CONTROL)
-    control["path"], control["type"] = 1, MESSAGE_PENDING
+    control["path"], control["type"] = 1, _MESSAGE_PENDING
     control["message"] = before + 1 + np.arange(len(place))
     control["flag"] = control["text"] = np.where(events, EVENT, SAMPLE)
-    control["first"], control["last"] = CONTROL_AT, CONTROL_AT + 11
+    control["first"], control["last"] = _CONTROL_AT, _CONTROL_AT + 11
     control["domains"] = domains
-    control["start"] = np.where(events, EVENTS_AT, SAMPLES_AT)
+    control["start"] = np.where(events, _EVENTS_AT, _SAMPLES_AT)
     control["end"] = control["start"] + size - 1
     items(out, CONTROL.itemsize)[place] = control.view(f"V{CONTROL.itemsize}")

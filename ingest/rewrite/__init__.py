@@ -1,1 +1,0 @@
-"""Dumps written from dumps: slices and merged dumps as MONWRITE files."""
