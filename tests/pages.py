@@ -9,14 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cpmon.schemas.loader import Row, Sources
-from cpmon.schemas.pages.collection import PageFile
 from cpmon.schemas.pages.page import Page, split_pages
 from cpmon.schemas.pages.page import parse_page as parse_one
+from cpmon.schemas.pages.page_file import PageFile, read_page
 from cpmon.schemas.pages.page_import import PageImport
-from cpmon.schemas.pages.text import read_page
-from cpmon.schemas.registry import reload, use
+from cpmon.schemas.registry import reload, shipped, use
 from cpmon.schemas.release import release_key
-from cpmon.schemas.site import shipped
 
 WORDS = {
     "unsigned": "Unsigned",

@@ -15,7 +15,7 @@ from cpmon.cli.dump.doctor_facts import facts
 from cpmon.cli.dump.dump_check import diagnose
 from cpmon.cli.main import Status, run
 from cpmon.ingest.container.source import open_source
-from cpmon.schemas.site import shipped
+from cpmon.schemas.registry import shipped
 from tests.consoles import FENCE, ROOT, Page, measured, pages
 from tests.pages import draft
 

@@ -131,7 +131,7 @@ def export(archive: Path, folder: Path) -> None:
     Example:
       cpmon schema export layouts-730.zip --layouts layouts/
     """
-    from ...schemas.site import site_archive
+    from ...schemas.registry import site_archive
 
     check_target(archive, "application/zip")
     data, count = site_archive(folder)

@@ -73,7 +73,7 @@ def command(
       cpmon schema import mon730/ --into layouts/ --effects effects.md
       cpmon schema import mon730.zip --into layouts/
     """
-    from ...schemas.pages.collection import collect_pages
+    from ...schemas.pages.page_file import collect_pages
     from ...schemas.pages.page_import import Outcome, PageImport
     from ...schemas.registry import reload
 
@@ -109,7 +109,7 @@ def command(
 
 
 def _no_pages(paths: Iterable[Path], passed: Sequence[str]) -> CpmonError:
-    from ...schemas.pages.collection import SUFFIXES
+    from ...schemas.pages.page_file import SUFFIXES
 
     return CpmonError(
         "there is no page of a record",
@@ -123,7 +123,7 @@ def _no_pages(paths: Iterable[Path], passed: Sequence[str]) -> CpmonError:
 
 def _folder(into: Path | None) -> Path:
     """The user's folder of layouts; shipped layouts are never changed."""
-    from ...schemas.site import home
+    from ...schemas.registry import home
 
     if into is None:
         raise CpmonError(

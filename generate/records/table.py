@@ -26,8 +26,7 @@ from msgspec.structs import asdict, replace
 from ...config import Document, Table
 from ...core.errors import LayoutError, unknown
 from ...schemas import Field, Group, Kind, Layout, Role, Type, layout, layouts, release_key
-from ...schemas.registry import site_folder
-from ...schemas.site import build_all, shipped
+from ...schemas.registry import build_all, shipped, site_folder
 from ...schemas.unplaced import unplaced
 from ..activity import dispatching, transactions, usage, volume_work
 from ..model.control_program import entry_of

@@ -12,8 +12,8 @@ from typing import NoReturn
 from ...core.errors import LayoutError
 from ..field import LONGEST_RECORD
 from ..layout import Kind
+from .page_file import Line, PageText
 from .page_rows import NAME, BitRow, PageRow, close_offsets, read_rows
-from .text import Line, PageText
 
 HEADING = re.compile(r"\bMR[A-Z0-9]+\s+Cross\s+Reference\b")
 BEHIND = re.compile(r"(?i:This\s+information\s+is\s+based\s+on)")

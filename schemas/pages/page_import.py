@@ -10,12 +10,11 @@ from pathlib import Path
 
 from ...core.errors import CpmonError
 from ..loader import COLUMNS, LENGTH_COLUMNS, RECORD_COLUMNS, Row, Sources, build, read, to_csv
-from ..site import home, overlay, shipped
-from .collection import PageFile
+from ..registry import home, overlay, shipped
 from .file_merge import MergeResult
 from .merge import merge
 from .page import parse_page, split_pages
-from .text import PageText, read_page
+from .page_file import PageFile, PageText, read_page
 
 PAGE = re.compile(r"\b(?i:DSECT\s+NAME)\b|\bMR[A-Z0-9]+\s+Control\s+Block\s+Contents\b")
 """Text by which the page of a record, even a damaged one, is recognized."""

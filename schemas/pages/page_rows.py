@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
-from .text import Line, PageText
+from .page_file import Line, PageText
 
 WORDS = ("Structure", "Character", "Unsigned", "Signed", "Bitstring", "Address", "Fixed")
 _SAME_WORDS = {"Bit string": "Bitstring", "Fixed": "Signed"}

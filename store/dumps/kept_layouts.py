@@ -18,8 +18,7 @@ from pathlib import Path
 from ...core.atomic import scratch_folder
 from ...core.derived import cache_folder
 from ...core.errors import StoreError
-from ...schemas.registry import site_folder
-from ...schemas.site import site_archive, site_files
+from ...schemas.registry import site_archive, site_files, site_folder
 from ..files.files import Files
 from ..files.location import open_files
 

@@ -18,8 +18,7 @@ import pytest
 from cpmon.cli.main import Status
 from cpmon.ingest.container.source import Container
 from cpmon.schemas.loader import RECORD_COLUMNS, to_csv
-from cpmon.schemas.registry import layout, reload
-from cpmon.schemas.site import shipped
+from cpmon.schemas.registry import layout, reload, shipped
 from tests.cli.answer import Cpmon
 from tests.conftest import Golden
 from tests.dumps import dump, fields, frame, interval, record, samples

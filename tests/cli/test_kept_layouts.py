@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from cpmon.cli.main import Status
-from cpmon.schemas.registry import reload
-from cpmon.schemas.site import home
+from cpmon.schemas.registry import home, reload
 from tests.cli.answer import Cpmon
 from tests.dumps import dump, fields, interval
 from tests.schemas.test_page import example

@@ -13,7 +13,7 @@ from cpmon.cli.main import Status
 from cpmon.core.errors import LayoutError
 from cpmon.schemas.pages.page import Page, split_pages
 from cpmon.schemas.pages.page import parse_page as parse_one
-from cpmon.schemas.pages.text import read_page
+from cpmon.schemas.pages.page_file import read_page
 from tests.cli.answer import Cpmon
 from tests.pages import Draft, Line
 from tests.schemas.test_page import EVERY_SPELLING, example

@@ -12,9 +12,8 @@ import pytest
 
 from cpmon.cli.main import Status
 from cpmon.core.errors import LayoutError
-from cpmon.schemas.pages.collection import collect_pages
-from cpmon.schemas.registry import reload
-from cpmon.schemas.site import home, shipped
+from cpmon.schemas.pages.page_file import collect_pages
+from cpmon.schemas.registry import home, reload, shipped
 from tests.cli.answer import Cpmon
 from tests.dumps import dump, fields, interval
 from tests.pages import Line, draft

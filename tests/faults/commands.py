@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from pyiceberg.catalog.sql import SqlCatalog
 
 from cpmon.cli.main import run
-from cpmon.schemas.site import shipped
+from cpmon.schemas.registry import shipped
 from cpmon.store.dumps.landed_dump import ABOUT
 from cpmon.store.export.iceberg import CATALOG
 from tests.batch.fleet import hourly

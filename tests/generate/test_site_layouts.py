@@ -20,8 +20,7 @@ from cpmon.generate.encode.encoding import Encoding
 from cpmon.ingest import ingest
 from cpmon.schemas import layout
 from cpmon.schemas.loader import COLUMNS, LENGTH_COLUMNS, RECORD_COLUMNS, Row, read, to_csv
-from cpmon.schemas.registry import reload, use
-from cpmon.schemas.site import home
+from cpmon.schemas.registry import home, reload, use
 from cpmon.store import Store, connect
 from tests.generate.plain_reader import Record, records
 from tests.generate.scenario.test_scenario import SMALL

@@ -15,8 +15,7 @@ from cpmon.ingest import ingest
 from cpmon.reduce import reductions, render_report, report
 from cpmon.schemas import layout
 from cpmon.schemas.loader import COLUMNS, read, to_csv
-from cpmon.schemas.registry import use
-from cpmon.schemas.site import home
+from cpmon.schemas.registry import home, use
 from cpmon.store import Store, connect
 from cpmon.store.dumps.compaction import compact, months
 from cpmon.store.relations import files_of, is_drifted, parquet

@@ -10,8 +10,7 @@ from cpmon.ingest import Code, ingest
 from cpmon.reduce import reductions, report
 from cpmon.reduce.reductions.reductions import inferred_records
 from cpmon.reduce.reports.layout_notes import records_of, unread_notes
-from cpmon.schemas.registry import reload, tables, use
-from cpmon.schemas.site import shipped
+from cpmon.schemas.registry import reload, shipped, tables, use
 from cpmon.store import Store, connect
 from tests.dumps import dump, fields, interval
 from tests.pages import draft, import_pages

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from cpmon.schemas.pages.text import LONGEST
-from cpmon.schemas.registry import reload
-from cpmon.schemas.site import home, shipped
+from cpmon.schemas.pages.page_file import LONGEST
+from cpmon.schemas.registry import home, reload, shipped
 from tests.pages import draft
 from tests.remedies.conftest import dump_of
 from tests.remedies.trying import Attempt, tries

@@ -15,7 +15,7 @@ import pytest
 from cpmon.cli.main import Status
 from cpmon.core.errors import LayoutError, StoreError
 from cpmon.ingest import ingest
-from cpmon.schemas.pages.text import LONGEST
+from cpmon.schemas.pages.page_file import LONGEST
 from cpmon.store import Store, connect
 from cpmon.store.dumps.cleanup import FOLDERS, INTENT, remove
 from cpmon.store.dumps.landed_dump import ABOUT

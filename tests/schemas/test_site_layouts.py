@@ -12,8 +12,7 @@ from cpmon.ingest import ingest
 from cpmon.reduce import reductions
 from cpmon.schemas import by_record, fingerprint, layout, layouts, record_names
 from cpmon.schemas.loader import COLUMNS, LENGTH_COLUMNS, RECORD_COLUMNS, to_csv
-from cpmon.schemas.registry import reload, site_folder, use
-from cpmon.schemas.site import shipped
+from cpmon.schemas.registry import reload, shipped, site_folder, use
 from cpmon.store import Store, connect
 from tests.dumps import control, dump, frame, interval, interval_end, record
 

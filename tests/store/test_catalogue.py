@@ -10,8 +10,7 @@ from cpmon.core.errors import CpmonError, StoreError
 from cpmon.ingest import ingest
 from cpmon.reduce import reductions
 from cpmon.schemas.loader import COLUMNS, to_csv
-from cpmon.schemas.registry import reload
-from cpmon.schemas.site import shipped
+from cpmon.schemas.registry import reload, shipped
 from cpmon.store import Store, connect
 from cpmon.store.sandbox.guard import guarded
 from tests.dumps import END, dump, fields, interval, record

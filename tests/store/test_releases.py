@@ -15,8 +15,7 @@ from cpmon.ingest import ingest
 from cpmon.reduce import reductions
 from cpmon.reduce.engine.reducing import reduce
 from cpmon.schemas import layout
-from cpmon.schemas.registry import reload
-from cpmon.schemas.site import shipped, site_archive
+from cpmon.schemas.registry import reload, shipped, site_archive
 from cpmon.store import Store, connect
 from tests.dumps import dump, fields, interval, record
 from tests.fleet import pieces

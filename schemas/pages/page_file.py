@@ -1,18 +1,24 @@
-"""The text of a record page from HTML, MHTML or plain text, with its line numbers."""
+"""Files of record pages: collected from folders and archives, and read as text with line numbers."""
 
 from __future__ import annotations
 
 import codecs
 import email
+import lzma
 import re
+import sys
+import zipfile
+import zlib
 from bisect import bisect_right
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from html.parser import HTMLParser
+from pathlib import Path
 
 from ...core.errors import LayoutError
 
-BREAKS = frozenset({"br", "p", "div", "tr", "li", "ul", "h1", "h2", "h3", "h4", "pre", "hr"})
+_BREAKS = frozenset({"br", "p", "div", "tr", "li", "ul", "h1", "h2", "h3", "h4", "pre", "hr"})
 """Elements that begin a new line in a browser."""
 
 HIDDEN = frozenset({"script", "style", "title"})
@@ -21,7 +27,7 @@ BAR = re.compile(r"^\s*[|¦│]|[|¦│]\s*$|(?<!\S)[|¦│](?!\S)")
 """A change bar: at a margin, or between blanks where a margin was."""
 
 
-INVISIBLE = re.compile("[\u00ad\u200b-\u200d\u2060\ufeff]")
+_INVISIBLE = re.compile("[\u00ad\u200b-\u200d\u2060\ufeff]")
 """Soft hyphens and characters without a width."""
 
 
@@ -69,18 +75,18 @@ class PageText:
 LONGEST = 8_000_000
 """Bytes of a file; IBM's longest page has a twentieth of them."""
 
-MARKUP = re.compile(
+_MARKUP = re.compile(
     r"<(?:html|pre|body|head|!doctype)\b|</(?:a|b|div|p|span|table|tr|td)>", re.IGNORECASE
 )
 """Pattern of HTML or a part of it."""
 
-BOMS = (
+_BOMS = (
     *((codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32")),
     *((codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16")),
 )
 """First bytes of a file -> its encoding."""
 
-ARCHIVED = ("text/html", "text/plain", "application/xhtml+xml")
+_ARCHIVED = ("text/html", "text/plain", "application/xhtml+xml")
 """MIME types that are read of an archive."""
 
 
@@ -104,7 +110,7 @@ def read_page(data: bytes, place: str) -> PageText:
             remedy="save the page of one record",
         )
     text = (_archived(data) or _decode(data)).replace("\r\n", "\n").replace("\r", "\n")
-    if MARKUP.search(text):
+    if _MARKUP.search(text):
         reader = _Reader()
         reader.feed(text)
         reader.close()
@@ -112,26 +118,26 @@ def read_page(data: bytes, place: str) -> PageText:
     else:
         lines = text.split("\n")
         numbers = list(range(1, len(lines) + 1))
-    visible = (INVISIBLE.sub("", line.expandtabs().replace("\u00a0", " ")) for line in lines)
+    visible = (_INVISIBLE.sub("", line.expandtabs().replace("\u00a0", " ")) for line in lines)
     return PageText(place, "\n".join(BAR.sub(" ", line) for line in visible), tuple(numbers))
 
 
 def _archived(data: bytes) -> str:
     """The decoded pages of an MHTML archive; empty if the bytes are none."""
-    head = data[:LONGEST_HEAD].lower()
+    head = data[:_LONGEST_HEAD].lower()
     if b"mime-version:" not in head or b"content-type:" not in head:
         return ""
     parts = email.message_from_bytes(data).walk()
-    pages = (p.get_payload(decode=True) for p in parts if p.get_content_type() in ARCHIVED)
+    pages = (p.get_payload(decode=True) for p in parts if p.get_content_type() in _ARCHIVED)
     return "\n".join(_decode(page) for page in pages if isinstance(page, bytes))
 
 
-LONGEST_HEAD = 4096
+_LONGEST_HEAD = 4096
 """Length of the beginning of an archive that must contain its header."""
 
 
 def _decode(data: bytes) -> str:
-    for mark, encoding in BOMS:
+    for mark, encoding in _BOMS:
         if data.startswith(mark):
             return data.decode(encoding, "replace")
     if (zero := data[:100].find(0)) >= 0:  # UTF-16 without a byte order mark
@@ -157,7 +163,7 @@ class _Reader(HTMLParser):
         """Breaks begin a line, cells are set apart."""
         del attrs
         self._hidden += tag in HIDDEN
-        if tag in BREAKS:
+        if tag in _BREAKS:
             self._break(self.getpos()[0])
         elif tag in ("td", "th"):
             self._add(" ", self.getpos()[0])
@@ -165,7 +171,7 @@ class _Reader(HTMLParser):
     def handle_endtag(self, tag: str) -> None:
         """What follows a block begins a line."""
         self._hidden = max(0, self._hidden - (tag in HIDDEN))
-        if tag in BREAKS:
+        if tag in _BREAKS:
             self._break(self.getpos()[0])
 
     def handle_data(self, data: str) -> None:
@@ -189,3 +195,74 @@ class _Reader(HTMLParser):
         if not self.lines[-1]:
             self.numbers[-1] = number
         self.lines[-1] += piece
+
+
+SUFFIXES = (".html", ".htm", ".xhtml", ".mhtml", ".mht", ".txt")
+"""Suffixes of pages in folders and archives; a file named by the user can have any suffix."""
+
+UNREADABLE = (
+    *(OSError, EOFError, ValueError, NotImplementedError, RuntimeError),
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError),
+)
+"""Errors of an archive that is damaged or encrypted, or has an undecodable name."""
+
+
+@dataclass(frozen=True)
+class PageFile:
+    """The bytes of a file, or the error of its read.
+
+    None for a file of a folder or an archive whose suffix is not that of a page.
+    """
+
+    name: str
+    data: bytes | LayoutError | None
+
+
+def collect_pages(paths: Iterable[Path]) -> Iterator[PageFile]:
+    """Files by path, below folders, and in zip archives; `-` is standard input.
+
+    Raises:
+        LayoutError: an archive is damaged.
+    """
+    for path in paths:
+        if str(path) == "-":
+            yield PageFile("standard input", sys.stdin.buffer.read(LONGEST + 1))
+        elif path.is_dir():
+            below = sorted(p for p in path.rglob("*") if p.is_file())
+            yield from (_found(p, str(p.relative_to(path))) for p in below)
+        elif path.suffix.lower() == ".zip":
+            yield from _members(path)
+        else:
+            yield _read(path, path.name)
+
+
+def _found(path: Path, name: str) -> PageFile:
+    return _read(path, name) if name.lower().endswith(SUFFIXES) else PageFile(name, None)
+
+
+def _read(path: Path, name: str) -> PageFile:
+    try:
+        with path.open("rb") as file:
+            return PageFile(name, file.read(LONGEST + 1))
+    except OSError as error:
+        return PageFile(name, LayoutError(f"{path} cannot be read: {error.strerror}"))
+
+
+def _members(path: Path) -> Iterator[PageFile]:
+    """The files of an archive, each read up to the greatest length of a page."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for member in sorted(archive.namelist()):
+                if member.lower().endswith(SUFFIXES):
+                    with archive.open(member) as file:
+                        yield PageFile(member, file.read(LONGEST + 1))
+                elif not member.endswith("/"):
+                    yield PageFile(member, None)
+    except UNREADABLE as error:
+        raise LayoutError(
+            f"{path} cannot be read as a zip archive",
+            code="record-page-archive-unreadable",
+            place=str(path),
+            found=str(error),
+            remedy="unpack it, and give the folder",
+        ) from None
