@@ -23,13 +23,13 @@ Mask = npt.NDArray[np.bool_]
 EPOCH_LENGTH_US = 1 << 52
 """Microseconds until the clock of 64 bits starts again at 0: 2042-09-17 23:53:47.370496 UTC."""
 PIVOT = np.uint64(EPOCH_US << 12)
-"""Clocks below are of the epoch that begins in 2042: no monitor data is older than 1970."""
+"""Clocks below belong to the epoch that begins in 2042: no monitor data is older than 1970."""
 
 EBCDIC = bytes(range(256)).decode("cp037").encode("latin-1")
 """Code point of each EBCDIC byte. All 256 are below 256, so a byte holds it."""
 
 TO_EBCDIC = np.argsort(np.frombuffer(EBCDIC, np.uint8)).astype(np.uint8)
-"""EBCDIC byte of each code point below 256: a way back from EBCDIC."""
+"""EBCDIC byte of each code point below 256: the inverse of `EBCDIC`."""
 
 ALNUM = np.array([bytes([byte]).isalnum() for byte in range(256)])
 
@@ -47,7 +47,7 @@ def tod_to_unix_us(tod: U64) -> I64:
 
     Args:
         tod: (records,); bit 51 is 1 us, epoch 1900-01-01, leap seconds not applied. Values below
-            `PIVOT` are of the next epoch, but for 0, the clock that was never set.
+            `PIVOT` belong to the next epoch, except 0, a clock that was never set.
 
     Raises:
         TypeError: `tod` is not unsigned; a signed clock would turn dates after 1971 negative.
@@ -72,7 +72,7 @@ def clock_to_unix_us(clock: U64) -> U64:
 
 
 def utf8_texts(raw: pa.BinaryArray) -> pa.DictionaryArray:
-    """Texts in UTF-8 as a dictionary; what is no UTF-8 is spelt out as by `utf8`."""
+    """Texts in UTF-8 as a dictionary; `utf8` escapes bytes that are not UTF-8."""
     encoded = raw.dictionary_encode()
     try:
         texts = encoded.dictionary.cast(TEXT)
@@ -93,14 +93,14 @@ def unix_us(moment: datetime | None) -> int | None:
 
 
 def items(data: U8, length: int) -> npt.NDArray[np.void]:
-    """The `length` bytes from every byte of an array on, each as one item over the same memory."""
+    """The `length` bytes from each byte of an array on, each as one item over the same memory."""
     return np.ndarray((max(len(data) - length + 1, 0),), f"V{length}", data, 0, (1,))
 
 
 def as_arrow(values: npt.NDArray[Any], kind: pa.DataType, valid: Mask | None = None) -> pa.Array:
     """Numbers as an Arrow array over the same memory; NULL where not `valid`.
 
-    Half of the cost of `pa.array`, which counts where a layout has few records.
+    It costs half of `pa.array`, which matters for layouts with few records.
     """
     bits = None
     if valid is not None and not valid.all():
@@ -109,7 +109,7 @@ def as_arrow(values: npt.NDArray[Any], kind: pa.DataType, valid: Mask | None = N
 
 
 def ebcdic_text(raw: U8) -> pa.StringArray:
-    """Text of EBCDIC fields, without the blanks or zeros that fill them up on the right.
+    """Text of EBCDIC fields, without the blanks or zeros that pad them on the right.
 
     Args:
         raw: (fields, width) as written.
@@ -124,8 +124,8 @@ def ebcdic_text(raw: U8) -> pa.StringArray:
 def guest_text(raw: U8) -> pa.StringArray:
     """Text of fields that a guest wrote, in hexadecimal digits where it is no text.
 
-    ASCII where it starts with an ASCII letter or digit, else EBCDIC, if no byte is a control but
-    for the zeros that fill it up.
+    ASCII where it starts with an ASCII letter or digit, else EBCDIC, if no byte is a control,
+    except zeros that pad it.
 
     Args:
         raw: (fields, width) as written.
@@ -180,14 +180,14 @@ def dictionary(raw: U8, decode: Decoder) -> pa.DictionaryArray:
 
 @functools.lru_cache(maxsize=32)
 def _decoded(distinct: bytes, stored: int, width: int, decode: Decoder) -> pa.StringArray:
-    """Distinct values, `stored` bytes apart, decoded. The same names come again every interval."""
+    """Distinct values, `stored` bytes apart, decoded; cached, since names repeat every interval."""
     return decode(np.frombuffer(distinct, np.uint8).reshape(-1, stored)[:, :width])
 
 
 def strings(
     data: U8, lengths: npt.NDArray[np.integer[Any]], kind: pa.DataType = TEXT
 ) -> pa.StringArray | pa.BinaryArray:
-    """Values of `kind`, text or binary, that stand end to end in less than 2 GiB of `data`."""
+    """Values of `kind`, text or binary, that lie end to end in less than 2 GiB of `data`."""
     offsets = np.zeros(len(lengths) + 1, np.int32)
     np.cumsum(lengths, out=offsets[1:])
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(data))]
@@ -196,7 +196,7 @@ def strings(
 
 @dataclass(frozen=True)
 class Rows:
-    """Arrays of (rows,), which are selected and joined together."""
+    """Arrays of (rows,) that are selected and concatenated together."""
 
     def __len__(self) -> int:
         return len(getattr(self, fields(self)[0].name))

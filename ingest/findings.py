@@ -1,4 +1,4 @@
-"""Findings: everything that can be wrong with a dump, what was found, and the counts of it."""
+"""Findings: all that can be wrong with a dump, and what was found in one, counted."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Severity(StrEnum):
     INFO = "info"
     """Worth knowing; nothing is lost."""
     WARNING = "warning"
-    """Something is missing or odd; what is there is good."""
+    """Something is missing or odd; the rest is good."""
     DATA_LOSS = "data_loss"
     """Bytes could not be understood; they are kept in table `quarantine`."""
 
@@ -95,9 +95,9 @@ class Code(Enum):
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is wrong, where it was met, and what it cost.
+    """Something that is wrong, its place, and its effect.
 
-    `offset` counts bytes of the decompressed dump. `count` is how many times it was met there:
+    `offset` counts bytes of the decompressed dump. `count`: occurrences there:
     records of one kind, frames in a row.
     """
 
@@ -109,10 +109,10 @@ class Finding:
 
 
 OF_KINDS = frozenset({Code.LAYOUT_UNKNOWN, Code.RECORD_LONGER, Code.RECORD_WITHDRAWN})
-"""What is told of each kind of record."""
+"""Codes that are reported for each kind of record."""
 
 KEPT = 1000
-"""Findings of one code that are kept one by one; the others are only counted."""
+"""Findings of one code that are stored; further ones are only counted."""
 
 
 @dataclass
@@ -142,17 +142,17 @@ class Findings:
             self._kept_by_code[finding.code] += 1
 
     def first(self, code: Code) -> Finding:
-        """The first finding of a code that was met."""
+        """The first finding of a code."""
         return next(finding for finding in self.kept if finding.code is code)
 
     def details(self, code: Code) -> list[str]:
-        """What is told of a code: of the first, or of each kind of record if it is counted so."""
+        """Details of a code: of the first finding, or of each kind of record (`OF_KINDS`)."""
         details = [finding.detail for finding in self.kept if finding.code is code]
         return details if code in OF_KINDS else details[:1]
 
     @property
     def worst(self) -> Severity | None:
-        """The gravest severity met, or None."""
+        """The worst severity found, or None."""
         order = list(Severity)
         return max((c.severity for c in self.counts), key=order.index, default=None)
 
@@ -185,7 +185,7 @@ class Tally:
         """Count findings about a subject; offset and detail of the first one are kept.
 
         Args:
-            offsets: where each was met. detail: of the first of them.
+            offsets: place of each. detail: of the first of them.
         """
         if len(offsets):
             self._first.setdefault(code, {}).setdefault(subject, (int(offsets[0]), detail))

@@ -47,10 +47,9 @@ written holds up the decoding of a window only. With one, landing takes a fifth 
 class Landed:
     """The result of landing a dump.
 
-    `already` says that its bytes were in the store before; then nothing was written but, perhaps,
-    its run: `system` is the name that they landed under, whatever name was asked for now.
-    `not_assumed` are places of the run file that it landed without. `repaired` says what was done
-    about files that were missing of it.
+    `already`: the store had its bytes before, so that at most its run was written; `system` is then
+    the name that they landed under. `not_assumed`: places of the run file that it landed without.
+    `repaired`: how missing files of it were repaired.
     """
 
     dump: str
@@ -83,7 +82,7 @@ def ingest(  # noqa: PLR0913 - most are options of the command
         run_id: make the dump a run of this name.
         release: CP level that wrote the dump ("5.3.0"), if not the one that the dump names.
         fallback_release: CP level that wrote the dump, if it names none.
-        container: how the data is wrapped, if its first bytes do not tell.
+        container: how the data is wrapped; detected from its first bytes by default.
         accept_damage: land what is good of a dump of which most is lost.
         progress: called after every window.
 

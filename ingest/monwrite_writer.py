@@ -142,7 +142,7 @@ class MonwriteWriter:
 
 
 def _closed(index: RecordIndex) -> int:
-    """How many records stand in front of the first sample whose interval goes on."""
+    """Number of records before the first sample of an interval that is not closed."""
     ends = index.interval_ends
     behind = int(ends[-1]) + 1 if len(ends) else 0
     going_on = np.flatnonzero(index.sample[behind:])

@@ -156,9 +156,9 @@ def _are_configuration(records: Indexed) -> Mask:
 
 
 def _thinned(chosen: RecordSelection, every: int) -> RecordSelection:
-    """The same records; sample profiles say how far apart the samples are that are left.
+    """The same records; sample profiles have the distance of the remaining samples.
 
-    Otherwise every rate of the slice would be taken for one over missing intervals.
+    Otherwise the slice would seem to miss intervals.
     """
     profile = layout(INTERVAL[0])
     place = profile.field(INTERVAL[1])
@@ -236,9 +236,9 @@ def merge(
     container: Container | str = Container.AUTO,
     progress: Progress | None = None,
 ) -> list[Merged]:
-    """Write several dumps as one; returns what became of each, in the order of time.
+    """Write several dumps as one; returns what was written of each, in the order of time.
 
-    Every dump is opened twice: its beginning tells where it belongs.
+    Every dump is opened twice, first to read the time at its beginning.
 
     Args:
         progress: called after every window.
@@ -344,7 +344,7 @@ def record_hashes(records: RecordSelection) -> U64:
 
 
 def _close(writer: MonwriteWriter, part: Merged) -> None:
-    """Leave out the samples that wait for the end of an interval: the next dump has another."""
+    """Leave out samples whose interval the dump does not close: the next dump starts another."""
     held = writer.take_back()
     config: Mask = _are_configuration(held)
     part.left_out = int((~config).sum())

@@ -22,8 +22,8 @@ PIECE = 256 * 1024
 XZ_MEMORY = 128 * 1024 * 1024
 """Bytes that xz may take: the largest of its presets needs half of them."""
 ZSTD_STEP = 4096
-"""How much of zstd is taken in, and given out, at once: what stands there in front of damage is
-lost with the block that is damaged."""
+"""Bytes of zstd that are read, and returned, at once: those in front of damage are lost with the
+damaged block."""
 
 
 class Stored(Protocol):

@@ -74,9 +74,9 @@ def are_entries(entries: npt.NDArray[np.void]) -> Mask:
 
 
 def are_controls(window: U8, at: I64) -> Mask:
-    """Whether a control record beyond doubt stands at each position, all of it in the window.
+    """Whether each position certainly has a control record, all of it in the window.
 
-    Its interrupt buffer says how many bytes of entries there are, its first entry is one, and it
+    Its interrupt buffer has the number of bytes of entries, its first entry is one, and it
     does not start with a record.
     """
     fits = at + FRAME <= len(window)

@@ -3,7 +3,7 @@
 A file of z/OS that is read with its descriptor words has one in front of each record or segment
 (RDW), maybe one in front of each block as well (BDW). Other programs write lengths of their own.
 All are forms of one thing, a `Word`; a `Framing` is the word of the pieces and, maybe, that of
-blocks. Which one it is, the first bytes tell: of all those that fit, the one without which most
+blocks. It is detected from the first bytes: of all that match, the one without which most
 frames begin as frames of a dump do.
 
 Pieces are followed and taken out by whole arrays: the time for a byte does not depend on how long
@@ -24,7 +24,7 @@ from .monreader import are_followed, set_starts, starts_set
 from .record_index import FRAME, are_headers, is_header
 
 HEAD = 16 * FRAME
-"""How many of the first bytes tell what is around a dump."""
+"""Number of first bytes from which the framing of a dump is detected."""
 STEP = 64 * 1024
 """Bytes that are followed at a time."""
 LARGEST = 256 * 1024
@@ -50,12 +50,12 @@ class Readable(Protocol):
 
 @dataclass(frozen=True)
 class Word:
-    """The bytes in front of a piece of data, which tell its length, and those behind it.
+    """The bytes in front of a piece of data, with its length, and those behind it.
 
     Attributes:
         name: for people.
         size: bytes of it.
-        length: dtype of the length in it. at: where that stands.
+        length: dtype of the length in it. at: its offset.
         counted: bytes of the word that the length counts.
         zeros: positions in it of bytes that are zero.
         segments: its third byte tells whether a piece is all of a record (0), its first (1), its
@@ -142,7 +142,7 @@ WORDS = (
     Word("little-endian length of two bytes", 2, "<u2"),
     Word("little-endian length of two bytes that counts itself", 2, "<u2", counted=2),
 )
-"""In front of records or segments; of several that fit alike the first is believed."""
+"""In front of records or segments; of several that match equally the first is used."""
 BEHIND = {b"": "", b"\r\n": " and CR LF", b"\n": " and LF", b"\x15": " and NL", REPEATED: " twice"}
 BLOCKS = (
     None,
@@ -213,7 +213,7 @@ class Framing:
         return f"{self.block.name} and {word}" if self.block else word
 
     def pieces(self, data: U8, block_end: int = 0, *, is_open: bool = False) -> _Pieces:
-        """The pieces at the front of some data, as far as they are whole.
+        """The complete pieces at the front of some data.
 
         Args:
             block_end: where the block that it begins in ends. is_open: a record goes on.
@@ -449,7 +449,7 @@ def _frames(data: U8, first: int) -> int:
 
 
 def _begin_frames(window: U8, at: I64) -> Mask:
-    """Whether a control record or a record header stands at each position."""
+    """Whether a control record or a record header is at each position."""
     return np.asarray(are_controls(window, at) | are_headers(window, at), np.bool_)
 
 
@@ -471,7 +471,7 @@ def unframed(stream: Readable, framing: Framing, broken: Callable[[str], None]) 
     all of it if there is none near.
 
     Args:
-        broken: told where the first such place was.
+        broken: called with the first such place.
     """
     reading = _Reading(stream, framing, broken)
     while not reading.ended:
@@ -479,7 +479,7 @@ def unframed(stream: Readable, framing: Framing, broken: Callable[[str], None]) 
 
 
 class _Reading:
-    """The bytes that are not yet done with, and what is known of them.
+    """The bytes that are still to be processed, and their state.
 
     Attributes:
         ended: nothing follows.

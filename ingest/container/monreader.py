@@ -1,7 +1,7 @@
 """monreader streams: what `/dev/monreader` of Linux delivers, as captured to a file.
 
 A control element (the 12 bytes of an entry of MONWRITE's control record) announces a record set by
-its first and last address in the monitor segment; the set follows as it stood there, neither
+its first and last address in the monitor segment; the set follows as it was there, neither
 padded nor aligned. Frames end where those of the segment do, so the first address counts.
 Source: Linux kernel, Documentation/arch/s390/monreader.rst and drivers/s390/char/monreader.c.
 
@@ -78,8 +78,8 @@ def readable_frames(window: U8, at: int, behind: int) -> int:
 def find_damage(window: U8, frames: Frames, last: int, ends: bool) -> tuple[bool, int]:
     """Whether there is anything in the frames of a set but records, and the last record before it.
 
-    Every frame of a set begins with a record. Behind a record that ends a frame CP may leave what
-    stood there; not at the end of the set.
+    Every frame of a set begins with a record. Behind a record that ends a frame CP may leave
+    old bytes; not at the end of the set.
 
     Args:
         last: position of the last record before these frames.
@@ -140,9 +140,9 @@ def reach(at: int) -> int:
 
 @dataclass
 class SetStarts:
-    """Positions of control elements in front of records, found as far as they are asked for.
+    """Positions of control elements in front of records, searched only as far as needed.
 
-    Every byte is searched once, however often it is asked about, and in whatever windows.
+    Every byte is searched once, whatever the order of calls and windows.
     Offsets count from the beginning of the stream.
     """
 
@@ -197,7 +197,7 @@ def read_element(window: U8, at: int) -> Mce | None:
 
 
 def starts_set(window: U8, at: int) -> bool:
-    """Whether a control element stands there, and behind it a record."""
+    """Whether a control element is there, followed by a record."""
     return read_element(window, at) is not None and is_header(window, at + ELEMENT.size)
 
 
@@ -223,7 +223,7 @@ def are_followed(window: U8, starts: I64, final: bool) -> Mask:
 
 
 def _begin_set(window: U8, at: I64) -> Mask:
-    """Whether an element and a record header stand at each position; none is near the end."""
+    """Whether an element and a record header are at each position; none is near the end."""
     good = are_entries(entries_at(window, at))
     good[good] = are_headers(window, at[good] + ELEMENT.size)
     return good
@@ -253,7 +253,7 @@ class SetFramer:
     """Sets, and stretches of frames without one, whose frames are still to be made."""
 
     def frames(self, window: U8, base: int, first: int, final: bool) -> Framed:
-        """Explain `window[first:]`, as far as it goes without the bytes that follow.
+        """Split `window[first:]` into frames, as far as possible without the bytes that follow.
 
         Args:
             window: bytes of the stream, from offset `base` of the stream on.
@@ -391,7 +391,7 @@ class SetFramer:
     ) -> int | None:
         """Where a set that can be read begins behind the last record of a frame of another one.
 
-        There stands what was in the segment before: no control element.
+        It has old bytes of the segment: no control element.
         """
         frames, _ = frames_of_sets([(begin, limit, mce.start, mce.sample)])
         credit = self._charge(base + begin, limit - begin)
@@ -424,7 +424,7 @@ class SetFramer:
         return None if first >= len(frames) else begin
 
     def _continue(self, window: U8, base: int, framed: Framed, mce: Mce, final: bool) -> bool:
-        """Take frames of a set as far as they are there; False if more bytes are needed first.
+        """Take the available frames of a set; False if more bytes are needed first.
 
         They end where the segment's do. The rest of a set too long to be held comes later.
         """

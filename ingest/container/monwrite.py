@@ -2,11 +2,11 @@
 
 The data that a control record announces follows in whole frames, in the order of its entries.
 Sample data fills whole frames of the monitor segment. Event data begins and ends anywhere; it may
-stand in the file from its first byte on, or with what is in front of it in its first frame.
+be in the file from its first byte on, or with the bytes in front of it in its first frame.
 
 A dump may have been cut, with another one behind it: the control record of the other then begins
 anywhere inside a frame of the first. The place where the following frame should begin is inside of
-that control record, so what stands there is no frame. That is the sign to look for one.
+that control record, so no frame is there, and a control record is searched for.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class AnnouncedData:
         behind = at + self.left
         if self.mce.sample or not at < behind < stop or not window[behind:stop].any():
             return frames
-        # What stands behind the data is old, unless a record reaches into it: then the announced
+        # The bytes behind the data are old, unless a record reaches into it: then the announced
         # end is wrong.
         short = Frames(start[-1:], np.array([behind]), frames.sample[-1:])
         if _cut(window[:stop], find_runs(window[:stop], short)[1])[0]:
@@ -89,7 +89,7 @@ class AnnouncedData:
 
 
 def _mended(window: U8, at: int, start: I64, behind: int) -> tuple[I64, int]:
-    """Where frames start, and behind which byte they end, if some are not where they should be.
+    """Starts of frames and the end of the last one, if some are not where they should be.
 
     Frames of the file are read as such where one begins with a record, and the announced frame
     around it does not reach it, or is broken. `window` ends behind the data, which begins at `at`.
@@ -119,7 +119,7 @@ def _cut(window: U8, frames: IndexedFrames) -> Mask:
 
 
 def _kept_lead(window: U8, at: int, mce: Mce) -> int:
-    """Bytes before the data, if the frame came whole, with what stood there: the header tells."""
+    """Bytes before the data, if the file has the whole frame: a header is only behind them."""
     is_whole = is_header(window, at + mce.lead) and not is_header(window, at)
     return mce.lead if is_whole else 0
 
@@ -159,7 +159,7 @@ class Framer:
     """Frames of zeros at the end of that stretch; if nothing of it follows, they are its end."""
 
     def frames(self, window: U8, base: int, first: int, final: bool) -> Framed:
-        """Explain `window[first:]`, as far as it goes without the bytes that follow.
+        """Split `window[first:]` into frames, as far as possible without the bytes that follow.
 
         Args:
             window: bytes of the dump, from offset `base` of the dump on.
@@ -185,7 +185,7 @@ class Framer:
         return framed
 
     def _read_control(self, window: U8, grid: FrameGrid, at: int) -> list[Mce] | None:
-        """The entries of the control record that stands at a position; None if there is none.
+        """The entries of the control record at a position; None if there is none.
 
         Inside of a stretch without control records, only one beyond doubt ends it, or the end of
         data.
@@ -211,7 +211,7 @@ class Framer:
         if not self._begins(grid, behind, self._announced):
             behind = find_control(grid.window, at + 1, behind) or behind
         if not mces:
-            # The end of a dump that stands off the frames of the file may be cut where one begins.
+            # The end of a dump that is not aligned to frames of the file may be cut at one.
             even = _even_frames(grid.window, base, at + AREA, behind)
             behind = int(even[0]) if len(even) else behind
         used = min(AREA + len(mces) * MCE.itemsize, behind - at)
@@ -222,13 +222,13 @@ class Framer:
             self._cut(base + behind, sum(mce.length for mce in mces))
 
     def _begins(self, grid: FrameGrid, at: int, announced: Sequence[AnnouncedData]) -> bool:
-        """Whether what comes next stands at a position: announced data, or a control record."""
+        """Whether announced data, or else a control record, is at a position."""
         window = grid.window
         if not announced or at + HEADER_LENGTH >= len(window):
             return (
                 at >= len(window) or grid.is_control(at) or not window[at + AREA : at + FRAME].any()
             )
-        # What stands in front of event data in its first frame is not known: it may be anything.
+        # The bytes in front of event data in its first frame can be anything.
         return grid.is_sound(at)
 
     def _data(self, grid: FrameGrid, base: int, framed: Framed) -> bool:
@@ -340,7 +340,7 @@ class Framer:
             self._zeros = 0
 
     def _note_trailing(self, offset: int, detail: str) -> None:
-        """Report once what stands behind an end-of-data record."""
+        """Report once that bytes follow an end-of-data record."""
         if not self._trailing:
             self.findings.add(Code.TRAILING_DATA, offset, detail)
         self._trailing = True
@@ -379,7 +379,7 @@ class FrameGrid:
         return at + (len(self.window) - LOOKAHEAD + FRAME - at) // FRAME * FRAME
 
     def is_control(self, at: int) -> bool:
-        """Whether a control record beyond doubt stands at a place."""
+        """Whether a place certainly has a control record."""
         return self.next_control(at, at + 1) == at
 
     def next_control(self, at: int, behind: int) -> int:
@@ -434,7 +434,7 @@ def _even_frames(window: U8, base: int, first: int, behind: int) -> I64:
 
 
 def _up_to_even(window: U8, base: int, at: int, stop: int) -> int:
-    """Where a frame of the file begins behind the records of one that stands off these.
+    """Start of the next frame of the file behind the records of an unaligned one.
 
     `stop` if none does, or if the frames of `window[at:stop]` are those of the file.
     """

@@ -1,4 +1,4 @@
-"""Detects how a dump is wrapped; tells what happened to data that is no dump."""
+"""Detects how a dump is wrapped, and what happened to data that is no dump."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ BINARY = (
     "scp and CMS pipes: no translation), so that its size is a multiple of 4096"
 )
 HEAD = 64 * FRAME
-"""How many of the first bytes tell how a dump is wrapped if they are good."""
+"""Number of first bytes from which the wrapping is detected if they are good."""
 FAR = 16 * 1024 * 1024
-"""How many of them are searched if the first ones are damaged."""
+"""Number of bytes that are searched if the first ones are damaged."""
 WORD = 4
 """Bytes of a descriptor word."""
 FEW = 8
@@ -49,8 +49,7 @@ ORIGINAL = f"give the file that MONWRITE wrote; {BINARY}"
 def detect_container(head: U8, name: str, final: bool) -> Container | None:
     """Detects how a dump is wrapped from its first bytes; None if these are too few.
 
-    If the front is good, `HEAD` of them tell; behind a damaged one, up to `FAR`. More make no
-    difference.
+    `HEAD` of them are enough if the front is good, else `FAR`; more make no difference.
 
     Args:
         head: the first bytes of the dump.
@@ -152,9 +151,9 @@ def _is_aws_tape(head: U8) -> bool:
 
 
 def _has_word_each_record(head: U8) -> bool:
-    """In front of two records stands a descriptor word, which counts four bytes more.
+    """Whether two records have a descriptor word, which counts four bytes more.
 
-    In front of the first may stand that of a block.
+    The first can also have that of a block in front.
     """
     at = 0 if _half(head, WORD) + WORD == _half(head, 0) else WORD
     for _ in range(2):
@@ -192,7 +191,7 @@ def _refuse_changed(head: U8, name: str) -> None:
 
 
 def _is_unicode(head: U8) -> bool:
-    """Whether characters of UTF-8 stand for the bytes of a dump, or for those that were none."""
+    """Whether the bytes of a dump were converted to UTF-8, or replaced by its error character."""
     text = head.tobytes().decode("utf-8", errors="ignore")
     if len(text) == len(head):
         return False
@@ -217,7 +216,7 @@ def _hides_set(head: U8) -> bool:
 
 
 def _holds_control(head: U8) -> bool:
-    """Whether a control record beyond doubt stands on a frame of the file."""
+    """Whether a frame of the file certainly has a control record."""
     return bool(are_controls(head, np.arange(0, len(head), FRAME, dtype=np.int64)).any())
 
 

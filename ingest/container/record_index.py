@@ -1,9 +1,9 @@
 """Frames of monitor data as arrays, and the index of the records in them, window by window.
 
 The index has start, length, kind and time of each record. They are found in runs of one kind and
-length. All frames advance together: each step finds the next run of every frame that is still
-going. One comparison of a word says that a header has the length and the kind of the one before, so
-a window costs few steps and little for each record.
+length. All frames advance together: each step finds the next run of every frame that is not
+finished. Comparing one word shows that a header has the length and the kind of the previous one, so
+a window takes few steps and little time for each record.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class IndexedFrames(Frames):
 
 
 def are_headers(window: U8, at: I64) -> Mask:
-    """Whether a record header stands at each position: the plausibility test of the format."""
+    """Whether a record header is at each position: the plausibility test of the format."""
     fits = at + HEADER_LENGTH <= len(window)
     header = headers_at(window, at[fits])
     good = (header["length"] >= HEADER_LENGTH) & (header["length"] <= FRAME)
@@ -77,12 +77,12 @@ def are_headers(window: U8, at: I64) -> Mask:
 
 
 def is_header(window: U8, at: int) -> bool:
-    """Whether a record header stands at a position."""
+    """Whether a record header is at a position."""
     return bool(are_headers(window, np.array([at], np.int64))[0])
 
 
 def headers_at(window: U8, at: I64) -> npt.NDArray[np.void]:
-    """(positions,) what stands there, of dtype `HEADER`."""
+    """(positions,) the bytes there as dtype `HEADER`."""
     return items(window, HEADER.itemsize)[at].view(HEADER)
 
 

@@ -1,8 +1,8 @@
 """Reads a dump as a stream of its own bytes, whatever it was compressed with or wrapped in.
 
 It may come from a monreader device, `/dev/monreader` of Linux on z/VM. A read of 0 bytes ends a
-data set there and not the stream (Linux: monreader.rst). What was read of a set is valid only then;
-EIO and EFAULT say that it never will be.
+data set there and not the stream (Linux: monreader.rst). The bytes of a set are valid only then;
+after EIO and EFAULT they never are.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ from .framing import HEAD, find_framing, unframed
 READ = 1024 * 1024
 """Bytes asked for at a time; the driver hands out less."""
 SET_LIMIT = 256 * 1024 * 1024
-"""A set that has grown to this is handed on as it is: memory stays bounded."""
+"""A set of this size is passed on as it is, so that memory is bounded."""
 AGAIN_S = 0.1
-"""Pause before a device is asked again that has nothing yet."""
+"""Pause before a device without data is read again."""
 
 DISCARDED = "a data set could not be read to its end and was discarded"
 MISSED = "the system delivered faster than was read: data sets are missing"
@@ -117,13 +117,13 @@ idle systems compress by less than a hundred, and files made to fill a disk by a
 TWICE_RATIO = 10
 """The same of what is compressed inside: that does not become much smaller again."""
 TAR = b"ustar"
-"""It stands at byte 257 of the header of an archive's first member."""
+"""Found at byte 257 of the header of an archive's first member."""
 LAYERS = 3
-"""How often something may be packed that was packed before."""
+"""Limit of nested compression."""
 
 
 class Container(StrEnum):
-    """How the monitor's data is wrapped; AUTO: the first bytes tell."""
+    """How the monitor's data is wrapped; AUTO: detected from the first bytes."""
 
     AUTO = "auto"
     MONWRITE = "monwrite"
@@ -142,8 +142,8 @@ class Source:
         compression: "none", "gzip", "zstd", "bzip2", "xz" or "zip", by the first bytes.
         wrapping: what else was around it, outermost first: "tar", "gzip", "BDW and RDW".
         damage: message of the decompressor's error, or None.
-        words_broken: where descriptor words ended to fit, or None.
-        container: how the data is wrapped; AUTO until its first bytes have told.
+        words_broken: where descriptor words stop matching, or None.
+        container: how the data is wrapped; AUTO until it is detected.
         device: the device that it comes from, or None.
         hashing: whether what is delivered is hashed on the way; a quarter of the time of a list.
     """
@@ -327,7 +327,7 @@ class _Pieces:
         self._rest = memoryview(b"")
 
     def readinto(self, target: memoryview) -> int:
-        """From the piece at hand, or from the next one."""
+        """Read from the current piece, or from the next one."""
         if not self._rest:
             try:
                 self._rest = memoryview(next(self._pieces, b""))

@@ -54,7 +54,7 @@ HEADROOM = 4 * 1024 * 1024
 COPIES, MOST = 4, 16 * 1024 * 1024
 """What is held is copied at most so often a byte, as long as this much is read at a time."""
 LIMIT = 128 * 1024 * 1024
-"""An interval that has grown to this is cut there: memory stays bounded."""
+"""An interval of this size is cut, so that memory is bounded."""
 
 
 @dataclass(frozen=True)
@@ -144,9 +144,7 @@ class _Reading:
         self._framed = 0
 
     def more(self) -> tuple[Framed, bool]:
-        """Read on; returns what the bytes not yet framed are made of, as far as it is certain.
-
-        And whether nothing follows.
+        """Read on; returns the frames that are certain, and whether nothing follows.
 
         Raises:
             DumpError: the first bytes are no monitor data.
@@ -164,7 +162,7 @@ class _Reading:
         self._framed -= count
 
     def _recognise(self) -> Framer | SetFramer | None:
-        """What splits the dump into frames; None if more bytes are needed to tell."""
+        """The framer of the dump; None if more bytes are needed to detect it."""
         if self._splits is None:
             wrapped: Container | None = self._source.container
             if wrapped is Container.AUTO and self._source.device:

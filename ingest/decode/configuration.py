@@ -21,7 +21,7 @@ from .columns import Decoded, decode
 SYSTEM = ("mtrsys", "systmid")
 LEVEL = ("mtrsys", "hcpcpeid")
 SERVICE = "callevel"
-"""Bits of MTRSYS that tell service; known where the site has imported its page."""
+"""Bits of MTRSYS with the service level; known if the site has imported its page."""
 IPL = ("mtrsys", "systodst")
 ZONE = "syszone"
 """The field of MTRSYS with the time zone: seconds east of UTC (believed)."""
@@ -29,7 +29,7 @@ FURTHEST_S = 15 * 3600
 """No time zone is further from UTC; anything more is another thing in its place."""
 INTERVAL = ("mtrspr", "interval")
 COMMAND = ("mtrscm", "calcmd")
-"""Text of a MONITOR SAMPLE command, which stands in the sample of the interval it was given in."""
+"""Text of a MONITOR SAMPLE command, in the sample of the interval in which it was given."""
 _INTERVAL_OPERAND = re.compile(
     r"\bINT(?:ERVAL|ERVA|ERV|ER|E)?\s+(\d{1,9})(?:\s+(MIN|SEC)[A-Z]*)?\b", re.IGNORECASE
 )
@@ -57,8 +57,8 @@ class AtEnds:
 class Configuration:
     """The configuration so far; `system` is the first name read, the others the latest values.
 
-    `level` is the CP level as "4.3.0", or "7.3.0+callevel.5" where bits tell service, or empty;
-    `zone_s`: seconds that the system's local time is ahead of UTC, None if not known.
+    `level` is the CP level as "4.3.0", or "7.3.0+callevel.5" with bits of service, or empty;
+    `zone_s`: seconds that the system's local time is ahead of UTC, None if unknown.
     """
 
     system: str = ""
@@ -196,7 +196,7 @@ def _levels(decoded: Decoded) -> list[str]:
 
 
 def release_of(level: str | None) -> str:
-    """The release in HCPCPEID, "04030001" being 4.3.0 at service level 1; empty if it says none.
+    """The release in HCPCPEID, "04030001" being 4.3.0 at service level 1; empty if it has none.
 
     That the first six digits are version, release and modification is inferred.
     """

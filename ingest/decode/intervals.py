@@ -149,7 +149,7 @@ F64 = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Lengths:
-    """Intervals of one dump in its order, judged by their lengths: arrays of (intervals,).
+    """Intervals of one dump in its order, classified by length: arrays of (intervals,).
 
     Attributes:
         end_us: when each ends, microseconds since 1970 UTC.
@@ -170,7 +170,7 @@ class Lengths:
 
     @functools.cached_property
     def usual_s(self) -> F64:
-        """How long each should be; NaN where nothing tells.
+        """Expected length of each; NaN if unknown.
 
         In the interval in which MONITOR was set to another length it may be anything up to both
         together, and up to the usual one where monitoring started.

@@ -268,7 +268,7 @@ class Reader:
         return self._landed(self._columns(layout, records), records.stamps)
 
     def _columns(self, layout: Layout, records: Records) -> Decoded:
-        # Without a level only the record itself tells what it can mean: others may be damaged.
+        # Without a level only the record itself is evidence: others may be damaged.
         level = self.level or f"{UNNAMED}{layout.until}"
         return decode(layout, records.data, records.starts, records.lengths, level)
 

@@ -121,7 +121,7 @@ def _torn_blocks(block: Decoded) -> I64:
 
 
 def _report_broken(window: Window, frame: int, findings: Findings) -> None:
-    """Report what stands where a record should start, and what is skipped because of it."""
+    """Report the bytes in place of a record's header, and what is skipped because of them."""
     start, behind = int(window.frames.stop[frame]), int(window.frames.limit[frame])
     head = window.data[start : start + 8].tobytes()
     length, room = int.from_bytes(head[:2], "big"), behind - start

@@ -242,7 +242,7 @@ def footnote(lines: Sequence[Line]) -> str:
 
 
 def rows(record: SelectedRecord, lines: Sequence[Line], dump: str) -> pa.Table:
-    """A row for each line, with where the record stands; values as text."""
+    """A row for each line, with the place of its record; values as text."""
     about = _about(record, dump)
     return pa.Table.from_pylist([about | _row(line) for line in lines], schema=ROWS)
 
@@ -346,10 +346,10 @@ def plain(text: str, _colour: str) -> str:
 def hexdump(record: bytes, lines: Sequence[Line], paint: Paint = plain) -> Iterator[str]:
     """The lines of the dump: offset, bytes, EBCDIC, and the fields that begin there.
 
-    A bar stands before the first byte of a field. Second views of a field are not marked.
+    A bar precedes the first byte of a field. Second views of a field are not marked.
 
     Args:
-        lines: what `explain` says of the record.
+        lines: of `explain` for the record.
         paint: colours a text; neighbouring fields get different colours.
     """
     starts, colours = _marks(record, lines)

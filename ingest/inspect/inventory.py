@@ -40,7 +40,7 @@ TABLE = pa.schema(
 class Start:
     """The monitor's configuration, written when monitoring starts.
 
-    `at_us`: when; `ipl_us`: when CP was loaded, None where the record is too short to say it:
+    `at_us`: when; `ipl_us`: when CP was loaded, None if the record is too short for it:
     microseconds since 1970 UTC. `again`: CP was loaded since the start before.
     """
 
@@ -57,7 +57,7 @@ class Inventory:
         records: (domain, record) -> number of records and their bytes.
         longest: (domain, record) -> bytes of its longest record.
         ends_us: interval ends, microseconds since 1970 UTC.
-        configuration: what the dump says of its system.
+        configuration: of the system, as recorded in the dump.
         starts: every time that monitoring started.
         findings: what is wrong with the frames, the headers and the order of records; values of
             other records than configuration are not decoded.
@@ -98,12 +98,12 @@ class Inventory:
 
     @property
     def ipl_us(self) -> int | None:
-        """When CP was loaded last, as far as the dump says it."""
+        """When CP was last loaded; None if the dump does not have it."""
         return next((s.ipl_us for s in reversed(self.starts) if s.ipl_us is not None), None)
 
     @property
     def resets(self) -> list[Start]:
-        """The starts of monitoring behind which CP had been loaded again."""
+        """The starts of monitoring that follow an IPL of CP."""
         return [start for start in self.starts if start.again]
 
     def take(self, window: Window) -> None:
@@ -172,7 +172,7 @@ def take_inventory(source: Source, progress: Progress | None = None) -> Inventor
     """Read a dump's record headers from front to back.
 
     Args:
-        progress: called now and then.
+        progress: called after every window.
 
     Raises:
         DumpError: it is no monitor data.

@@ -33,13 +33,13 @@ TRUE, FALSE = frozenset({"1", "true", "yes", "on"}), frozenset({"0", "false", "n
 
 @dataclass(frozen=True)
 class SelectedRecord:
-    """One record as it stands in the dump.
+    """One record as the dump has it.
 
     Attributes:
         data: its bytes, header included.
         offset: where it starts in the dump, decompressed.
         tod_us: its time stamp, microseconds since 1970 UTC.
-        release: of the system that wrote it, as far as the dump has said so; "" if not.
+        release: of the system that wrote it, from the configuration so far; "" if unknown.
     """
 
     data: bytes
@@ -69,8 +69,8 @@ class RecordFilter:
         at: an offset in the dump that lies within the record.
         since_us, until_us: microseconds since 1970; time stamps later than the one, up to the
             other.
-        where: field or bit -> value, as text; all of them must fit.
-        skip: how many of the records that fit are left out first.
+        where: field or bit -> value, as text; all of them must match.
+        skip: number of matching records to skip.
     """
 
     kinds: frozenset[Kind] = frozenset()
@@ -102,7 +102,7 @@ def select_records(
     """Yields the records that match, in the order of the dump, reading only as they are taken.
 
     Args:
-        release: of the system that wrote the dump, if it is to be another than the dump says.
+        release: overrides the release that the dump names.
 
     Raises:
         DumpError: it is no monitor data.

@@ -1,4 +1,4 @@
-"""Files of record pages: collected from folders and archives, and read as text with line numbers."""
+"""Files of record pages: collected from folders and archives, read as text with line numbers."""
 
 from __future__ import annotations
 
