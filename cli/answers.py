@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from .interrupts import restore_interrupts
+from .main import restore_interrupts
 
 if TYPE_CHECKING:
     import duckdb

@@ -11,17 +11,20 @@ import functools
 import importlib
 import io
 import os
+import signal
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from enum import IntEnum
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from .. import __version__
-from .asked import Asked
-from .interrupts import hear_interrupts
-from .pandas_import import postpone_pandas
+from .site_settings import Invocation
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,14 +64,23 @@ def status_of(severity: str | None) -> Status:
 
 COMMANDS = {
     "demo": ("site", "The published measurements, from generated dumps to tables."),
-    "generate": ("dump", "Write the dumps of a scenario, with their companion files."),
-    "damage": ("dump", "Write a damaged copy of a dump, to see what becomes of it."),
-    "doctor": ("dump", "One page on a dump: what it is, which reports it gives."),
-    "list": ("dump", "What is inside a dump: system, span, intervals, records by type."),
-    "show": ("dump", "Records of a dump field by field, with their bytes."),
-    "check": ("dump", "What is wrong with a dump, without landing it."),
-    "slice": ("dump", "Write a part of a dump as a dump of its own."),
-    "merge": ("dump", "Write several dumps of one system as one."),
+    "generate": (
+        "dump.generator_commands",
+        "Write the dumps of a scenario, with their companion files.",
+    ),
+    "damage": (
+        "dump.generator_commands",
+        "Write a damaged copy of a dump, to see what becomes of it.",
+    ),
+    "doctor": ("dump.health_commands", "One page on a dump: what it is, which reports it gives."),
+    "list": (
+        "dump.contents_commands",
+        "What is inside a dump: system, span, intervals, records by type.",
+    ),
+    "show": ("dump.contents_commands", "Records of a dump field by field, with their bytes."),
+    "check": ("dump.health_commands", "What is wrong with a dump, without landing it."),
+    "slice": ("dump.rewrite_commands", "Write a part of a dump as a dump of its own."),
+    "merge": ("dump.rewrite_commands", "Write several dumps of one system as one."),
     "ingest": ("store", "Land dumps in a store."),
     "runs": ("store", "List the runs of a store, or define one."),
     "classes": ("store", "Say which users belong together."),
@@ -85,7 +97,10 @@ COMMANDS = {
     "completion": ("site", "Print what makes a shell complete words."),
     "schema": ("site", "Look up records and fields; bring in IBM's pages of them."),
 }
-"""Command -> its package and description, in the order of a first session."""
+"""Command -> its package and description, in the order of a first session.
+
+It is `command` of the package's module `NAME_command`, or `NAME_command` of the module named here.
+"""
 
 
 class ClosedPipe(Exception):
@@ -127,9 +142,10 @@ class Commands(click.Group):
         """Load a command from its module."""
         if name not in COMMANDS:
             return None
-        postpone_pandas()
-        module = importlib.import_module(f".{COMMANDS[name][0]}.{name}_command", __package__)
-        command: click.Command = module.command
+        _postpone_pandas()
+        package, _, shared = COMMANDS[name][0].partition(".")
+        module = importlib.import_module(f".{package}.{shared or f'{name}_command'}", __package__)
+        command: click.Command = getattr(module, f"{name}_command" if shared else "command")
         return command
 
     def resolve_command(
@@ -175,7 +191,7 @@ def main() -> None:
         sys.stderr.flush()
         os._exit(status)
 
-    hear_interrupts()
+    _hear_interrupts()
     if sys.stdout is not None and not sys.stdout.isatty():
         output = io.BufferedWriter(_Output(sys.stdout.fileno(), "wb", closefd=False))
         coding = (sys.stdout.encoding, sys.stdout.errors)
@@ -211,7 +227,7 @@ def run(arguments: list[str]) -> Status:
 
 def _run_command(arguments: list[str]) -> Any:
     """Run a command; once more if files have disappeared meanwhile."""
-    command = Asked()
+    command = Invocation()
     start = functools.partial(
         cpmon.main, arguments, prog_name="cpmon", standalone_mode=False, obj=command
     )
@@ -333,3 +349,70 @@ def report_error(error: CpmonError, *, quiet: bool = False) -> Status:
         click.echo(f"cpmon: {error}", err=True)
     kinds = ((DumpError, Status.DAMAGED), (BusyError, Status.BUSY))
     return next((status for kind, status in kinds if isinstance(error, kind)), Status.USAGE)
+
+
+_SHOW_CURSOR = "\x1b[?25h"
+
+
+def _hear_interrupts() -> None:
+    """Handle Ctrl-C, unless it is ignored as in background processes.
+
+    The first one ends the command cleanly, the second one kills the process.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _on_interrupt)
+
+
+def restore_interrupts() -> None:
+    """Reinstall the handler after a library has replaced it.
+
+    polars, which writes CSV, installs its own.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return
+    handler = signal.getsignal(signal.SIGINT)
+    if handler is not None:
+        signal.signal(signal.SIGINT, _on_interrupt if handler is signal.SIG_DFL else handler)
+
+
+def _on_interrupt(_number: int, _frame: FrameType | None) -> None:
+    """Raise KeyboardInterrupt; the system's default handles the next one, whatever code runs."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if sys.stderr.isatty():
+        sys.stderr.write(_SHOW_CURSOR)  # a progress bar hides it
+        sys.stderr.flush()
+    raise KeyboardInterrupt
+
+
+class _Postponed(MetaPathFinder, Loader):
+    """Import hook that finds pandas but refuses to load it; others may check whether it exists.
+
+    When pyarrow first converts a Python value, a list or a numpy array, it imports pandas to check
+    whether the value is a pandas object, which takes 0.3 s; no option prevents it. Without pandas
+    it works too. Programs that use cpmon as a library are not affected.
+    """
+
+    def find_spec(
+        self, name: str, _path: Sequence[str] | None, _target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """The spec of a module that cannot be loaded, for pandas."""
+        return ModuleSpec(name, self) if name == "pandas" else None
+
+    def exec_module(self, _module: ModuleType) -> None:
+        """Refuse to load it."""
+        raise ImportError("cpmon loads pandas only in commands that need it", name="pandas")
+
+
+_POSTPONED = _Postponed()
+
+
+def _postpone_pandas() -> None:
+    """Make imports of pandas fail until `allow_pandas`, unless it is already imported."""
+    if "pandas" not in sys.modules and _POSTPONED not in sys.meta_path:
+        sys.meta_path.insert(0, _POSTPONED)
+
+
+def allow_pandas() -> None:
+    """Allow imports of pandas again."""
+    if _POSTPONED in sys.meta_path:
+        sys.meta_path.remove(_POSTPONED)

@@ -17,7 +17,7 @@ from ..config.formats import BINARY
 from ..core.atomic import replacing
 from ..core.errors import CpmonError
 from ..core.text import for_screen, printable
-from .asked import asked
+from .site_settings import invocation
 from .targets import refuse_input
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class Output:
             write_file(self.file, parts)
             return
         for part in parts:
-            asked().has_printed = True
+            invocation().has_printed = True
             sys.stdout.buffer.write(part)
             sys.stdout.buffer.flush()
 
@@ -100,7 +100,7 @@ class Output:
         if not (self.is_screen and is_long):
             self.write(data)
             return
-        asked().has_printed = True
+        invocation().has_printed = True
         click.echo_via_pager(for_screen(printable(data.decode(errors="replace"))), color=True)
 
     @property
@@ -129,7 +129,7 @@ def read_input() -> str:
     Raises:
         CpmonError: it is not text.
     """
-    command = asked()
+    command = invocation()
     try:
         if command.standard_input is None:
             command.standard_input = sys.stdin.read()

@@ -1,21 +1,68 @@
-"""Settings of the site for commands, read once on first use."""
+"""Settings of the site and opened stores of the running command, each read once on first use."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-
-from .asked import asked
 
 if TYPE_CHECKING:
     from ..config import Settings
     from ..store import Store
     from ..store.catalogue.connection import Connection
     from ..store.sandbox.sandbox import Limits
+
+
+@dataclass
+class Invocation:
+    """A command line that is run, possibly twice.
+
+    Attributes:
+        readers: folder -> the opened store, without dumps that lack files.
+        states: folder -> version of its manifest when it was opened.
+        standard_input: the text read from it, if any.
+        has_printed: something was written to standard output.
+    """
+
+    readers: dict[Path, Store] = field(default_factory=dict)
+    states: dict[Path, str] = field(default_factory=dict)
+    standard_input: str | None = None
+    has_printed: bool = False
+
+    def read(self, folder: Path, store: Store) -> None:
+        """Remember an opened store."""
+        self.readers[folder], self.states[folder] = store, store.manifest.version
+
+    def may_succeed(self, error: Exception) -> tuple[bool, list[str]]:
+        """Whether the command may succeed if it runs again, with notes.
+
+        It may if a store has changed since, for instance because a merge of months removed files
+        before they were read; and if dumps lack files, because readers then skip those dumps.
+
+        Args:
+            error: the error of the command. Files are only checked if it may be about one.
+        """
+        from ..store.results.readable_part import readable_part
+        from ..store.views.database import is_about_files
+
+        if self.has_printed or not self.readers or not is_about_files(error):
+            return False, []
+        notes, has_changed = list[str](), False
+        for folder, store in [*self.readers.items()]:
+            has_changed |= self.states[folder] != store.manifest.version
+            part, of_store = readable_part(store, thorough=True)
+            self.read(folder, part)
+            notes += of_store
+        return has_changed or bool(notes), notes
+
+
+def invocation() -> Invocation:
+    """The state of the running command."""
+    return click.get_current_context().ensure_object(Invocation)
+
 
 CONFIG = "cpmon.config"
 READ = "cpmon.settings"
@@ -73,9 +120,9 @@ def reader_at(folder: Path) -> Store:
     """
     from ..store.results.readable_part import lazily_readable_part
 
-    if folder not in asked().readers:
-        asked().read(folder, lazily_readable_part(store_at(folder), _print_notes))
-    return asked().readers[folder]
+    if folder not in invocation().readers:
+        invocation().read(folder, lazily_readable_part(store_at(folder), _print_notes))
+    return invocation().readers[folder]
 
 
 def say_what_is_missing(store: Store) -> None:

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from cpmon.cli.dump.doctor_facts import facts
-from cpmon.cli.dump.dump_check import diagnose
+from cpmon.cli.dump.diagnosis import diagnose, facts
 from cpmon.cli.main import Status, run
 from cpmon.ingest.container.source import open_source
 from cpmon.schemas.registry import shipped

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from cpmon.cli.dump.dump_check import check_dump
+from cpmon.cli.dump.diagnosis import check_dump
 from cpmon.ingest import ingest
 from cpmon.ingest.container.source import Container, Source
 from cpmon.ingest.container.windows import windows

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from cpmon.cli.dump.dump_check import check_dump
+from cpmon.cli.dump.diagnosis import check_dump
 from cpmon.ingest import Code
 from cpmon.ingest.container.source import Container, Source
 from tests.generate.plain_reader import FRAME, sets

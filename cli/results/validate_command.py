@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..main import Status, status_of
+from ..main import Status, allow_pandas, status_of
 from ..options import output_options, rules_option, store_option
 from ..output import Output, say_notes, write_file
-from ..pandas_import import allow_pandas
 from ..site_settings import opened, settings
 from ..spans import selection_options
 from ..targets import check_target

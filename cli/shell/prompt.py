@@ -13,7 +13,7 @@ from typing import TextIO
 import click
 
 from ...core.errors import CpmonError
-from ..interrupts import restore_interrupts
+from ..main import restore_interrupts
 from ..output import say
 from .completion import DELIMITERS, Completer
 from .dot_commands import run_dot

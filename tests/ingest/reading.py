@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from cpmon.cli.dump import dump_check
-from cpmon.cli.dump.dump_check import check_dump
+from cpmon.cli.dump import diagnosis
+from cpmon.cli.dump.diagnosis import check_dump
 from cpmon.ingest.container import windows
 from cpmon.ingest.container.monwrite import Framer
 from cpmon.ingest.container.source import Container, Source
@@ -90,7 +90,7 @@ def deltas_of(*tables: str) -> Iterator[None]:
 
     The rule is the same for all, and its SQL takes a check of a small dump nine tenths of its time.
     """
-    every = dump_check.load_rules
+    every = diagnosis.load_rules
 
     def few(*arguments: Any, **options: Any) -> list[Rule]:
         rules = every(*arguments, **options)
@@ -101,5 +101,5 @@ def deltas_of(*tables: str) -> Iterator[None]:
         ]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dump_check, "load_rules", few)
+        patch.setattr(diagnosis, "load_rules", few)
         yield

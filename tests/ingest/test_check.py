@@ -9,7 +9,7 @@ from importlib.resources import files
 
 import pytest
 
-from cpmon.cli.dump.dump_check import check_dump
+from cpmon.cli.dump.diagnosis import check_dump
 from cpmon.ingest import Code
 from cpmon.ingest.container.source import Source
 from cpmon.ingest.findings import Pass

@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from cpmon.cli.dump.dump_check import check_dump
+from cpmon.cli.dump.diagnosis import check_dump
 from cpmon.cli.main import Status, run
 from cpmon.generate import damaged, dump_frames, parse_damage, parse_scenario
 from cpmon.generate.damage.kinds import CUT_COMPRESSED, KINDS

@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from cpmon.cli.dump.dump_check import check_dump
+from cpmon.cli.dump.diagnosis import check_dump
 from cpmon.config import Settings
 from cpmon.core.errors import CpmonError
 from cpmon.ingest import Code, ingest

@@ -1,4 +1,4 @@
-"""`cpmon slice`: writes a part of a dump as a new dump."""
+"""`cpmon slice` and `cpmon merge`: write a part of a dump, or several as one, as a new dump."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import click
 
 from ...core.text import counted
 from ..main import Status, status_of
-from ..options import dump_argument
-from ..output import say
+from ..options import dump_argument, dump_arguments
+from ..output import bar, say
 from ..spans import day_of_dump, read_span, span_options
 from .dump_output import container_option, dump_input, dump_output, output_option
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     help="Samples of every N-th interval only.",
 )
 @container_option
-def command(
+def slice_command(
     dump: Path,
     output: Path,
     since: str | None,
@@ -84,10 +84,10 @@ def command(
     counts = ", ".join((counted(written.intervals, "interval"), counted(written.records, "record")))
     file = "" if str(output) == "-" else f"{output}: "
     say(f"{file}{counts}, {written.size:,} bytes", err=not file)
-    return report_findings(dump, written)
+    return _report_findings(dump, written)
 
 
-def report_findings(dump: Path, written: Slice | Merged) -> Status:
+def _report_findings(dump: Path, written: Slice | Merged) -> Status:
     """Print the findings of an input on standard error; returns the exit status."""
     for code, count in sorted(written.findings.counts.items(), key=lambda item: item[0].name):
         say(f"  {dump}: {code.severity}: {code.name} x {count:,}", err=True)
@@ -97,3 +97,48 @@ def report_findings(dump: Path, written: Slice | Merged) -> Status:
         say(f"  {dump}: {damage}. `cpmon check` says more.", err=True)
         status = max(status, Status.DAMAGED)
     return status
+
+
+@click.command("merge")
+@dump_arguments
+@output_option
+@container_option
+def merge_command(dumps: tuple[Path, ...], output: Path, container: str) -> Status:
+    """Write the DUMPs, of one system and in any order, as one MONWRITE file in order of time.
+
+    Configuration that a dump repeats word for word is written once; what `cpmon slice` cut is
+    whole again. Dumps that overlap in time are refused.
+
+    \b
+    Example:
+      cpmon merge monday.mon.gz tuesday.mon.gz -o week.mon.zst
+    """
+    from ...core.errors import CpmonError
+    from ...ingest.rewrite import merge
+
+    if any(str(dump) == "-" or (dump.exists() and not dump.is_file()) for dump in dumps):
+        raise CpmonError(
+            "merge reads the beginning of every dump first, so none of them can be a pipe",
+            code="input-not-seekable",
+            remedy="save it to a file",
+        )
+    with dump_output(output) as sink, bar("merging") as advance:
+        parts = merge(
+            dumps,
+            sink,
+            container=container,
+            progress=lambda source: advance(source.stored_read),
+        )
+    worst = Status.DONE
+    for part in parts:
+        summary = f"{part.path}: {counted(part.records, 'record')}"
+        summary += f", {part.repeated:,} repeated" if part.repeated else ""
+        summary += (
+            f", {counted(part.left_out, 'sample')} without the end of the interval left out"
+            if part.left_out
+            else ""
+        )
+        say(summary, err=str(output) == "-")
+        worst = max(worst, _report_findings(part.path, part))
+        worst = max(worst, Status.WARNINGS if part.left_out else Status.DONE)
+    return worst

@@ -1,4 +1,4 @@
-"""`cpmon check`: what is wrong with dumps, without landing them."""
+"""`cpmon check` and `cpmon doctor`: what is wrong with a dump, and what to do with it."""
 
 from __future__ import annotations
 
@@ -7,13 +7,21 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..main import Status, status_of
-from ..options import dump_arguments, output_options, release_option
+from ..main import Status, status_of, worst_status
+from ..options import (
+    choice_option,
+    dump_arguments,
+    output_option,
+    output_options,
+    release_option,
+    usual_format,
+)
 from ..output import Output, rows_as
 from .dump_output import container_option, dump_input, write_dumps
 
 if TYPE_CHECKING:
     from ...ingest.landing import Checked
+    from .diagnosis import Diagnosis
 
 
 @click.command("check")
@@ -21,7 +29,7 @@ if TYPE_CHECKING:
 @container_option
 @release_option
 @output_options
-def command(dumps: tuple[Path, ...], container: str, release: str, out: Output) -> Status:
+def check_command(dumps: tuple[Path, ...], container: str, release: str, out: Output) -> Status:
     """What is wrong with each DUMP, in passes: file, control records, record headers, values.
 
     Nothing is landed. The exit status follows the worst finding of all dumps: 0 none or info,
@@ -33,7 +41,7 @@ def command(dumps: tuple[Path, ...], container: str, release: str, out: Output) 
       cpmon check quiet-hour.mon
       cpmon check *.mon.gz --format json -o checked.json
     """
-    from .dump_check import check_dump
+    from .diagnosis import check_dump
 
     checks = []
     for dump in dumps:
@@ -89,3 +97,69 @@ def _details(checked: Checked) -> str:
             f"  remedy: {code.remedy}",
         ]
     return "\n".join([*lines, ""]) if lines else ""
+
+
+@click.command("doctor")
+@dump_arguments
+@container_option
+@release_option
+@click.option(
+    "--names",
+    is_flag=True,
+    help="Show ids of systems and users, devices and volumes where something quotes them.",
+)
+@choice_option(
+    "--format",
+    "form",
+    values=("text", "markdown", "json"),
+    callback=usual_format,
+    help="How to print the page.",
+)
+@output_option
+def doctor_command(
+    dumps: tuple[Path, ...],
+    container: str,
+    release: str,
+    names: bool,
+    out: Output,
+) -> Status:
+    """One page on each DUMP, to send to somebody who cannot see it.
+
+    What the file is and how it was wrapped; release, span, findings; which records are known,
+    longer than their layouts or unknown; which reports will be right, and what the others will say;
+    which of IBM's record pages to bring, and the next commands. Nothing is landed, no store is
+    needed. Anything can be given: what is no dump gets a page that says what it looks like.
+
+    The page has no ids of systems or users, no device numbers and no volumes, unless --names asks
+    for them; the name of the file is on it. The exit status is that of `cpmon check`.
+
+    \b
+    Examples:
+      cpmon doctor monitor.mon
+      cpmon doctor *.mon.gz -o doctor.md
+    """
+    from .diagnosis import facts, page
+
+    documents = []
+
+    def document(dump: Path) -> Status:
+        diagnosis = _diagnose(dump, container, release)
+        documents.append(facts(diagnosis, names=names))
+        status = status_of(diagnosis.checked.findings.worst)
+        return Status.DAMAGED if diagnosis.refused else status
+
+    worst = worst_status(dumps, document)
+    if out.format == "json":
+        out.write_json(documents)
+    else:
+        out.write(page(documents, out.format))
+    return worst
+
+
+def _diagnose(dump: Path, container: str, release: str) -> Diagnosis:
+    from .diagnosis import diagnose, stored_hash
+
+    with dump_input(dump, container, "reading") as (source, progress):
+        diagnosis = diagnose(source, release, progress)
+    diagnosis.sha256 = stored_hash(dump)
+    return diagnosis
