@@ -29,7 +29,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """`connect` imports DuckDB (36 MB), which landing a dump does without."""
+    """Imports `connect` lazily: it needs DuckDB (36 MB), which landing a dump does not."""
     if name != "connect":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from .catalogue.connection import connect

@@ -1,4 +1,4 @@
-"""Columns of the tables that a catalogue has beside landed records, by table: `columns.csv`."""
+"""Columns of the catalogue tables that are not landed records, by table: `columns.csv`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import csv
 from importlib.resources import files
 
 Columns = dict[str, tuple[str, str]]
-"""Column -> its type in DuckDB, and its meaning."""
+"""Column -> (DuckDB type, meaning)."""
 
 
 def _read_columns() -> dict[str, Columns]:
@@ -21,5 +21,5 @@ COLUMNS = _read_columns()
 
 
 def docs(table: str) -> dict[str, str]:
-    """Column -> its meaning."""
+    """Column -> meaning, of a table in `COLUMNS`."""
     return {column: meaning for column, (_, meaning) in COLUMNS[table].items()}

@@ -1,7 +1,7 @@
-"""The relations over landed records: made in a database when they are needed, over a scope.
+"""Relations over landed records, created in a database on demand and restricted to a scope.
 
-What is small is computed once, as a table: to plan a query over deltas takes longer than to compute
-them for some thousand rows, and most questions read them several times. Anything larger is a view.
+Small relations are materialized as tables: planning a query over deltas takes longer than computing
+them for some thousand rows, and most queries read them several times. Larger ones are views.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from .views.views import LANDED, PLACE, sql_type
 Execute = Callable[..., duckdb.DuckDBPyConnection]
 SCHEMAS = ("monitor", "interval", "meta", LANDED)
 SMALL = 1_000_000
-"""Bytes of the files of a table, up to which its deltas are computed once. As DuckDB holds them
-they take some ten times as much, and a question reads a few tables."""
+"""Total file size of a table, in bytes, up to which its deltas are materialized. In DuckDB's memory
+they take some ten times as much, and a query reads a few tables."""
 _ROWS = re.compile(rf'\b{LANDED}\."([^"]+)"\(\)')
 _BEFORE = f"""
 SELECT min(before) FROM (
@@ -42,14 +42,14 @@ SELECT min(before) FROM (
 
 
 class Relations:
-    """`monitor`, `interval` and `meta` of a store in a database, as far as they were asked for."""
+    """Schemas `monitor`, `interval` and `meta` of a store; relations are created on demand."""
 
     def __init__(self, execute: Execute, store: Store, *, views_only: bool = False) -> None:
-        """Create the schemas; they are empty, and show all of the store once they are not.
+        """Creates the schemas, without relations; the scope is the whole store.
 
         Args:
-            execute: runs a statement in a database that can read the store, as `database` has it.
-            views_only: nothing is computed once.
+            execute: runs a statement in a database that can read the store (see `database`).
+            views_only: materialize nothing.
         """
         self._execute, self._store, self._views_only = execute, store, views_only
         for schema in SCHEMAS:
@@ -62,36 +62,36 @@ class Relations:
         self._samples: tuple[Sequence[LandedDump], str] | None = None
 
     def point(self, scope: Scope, basis: Basis | None = None) -> None:
-        """Show what a scope rests on from now on. What shows other rows is dropped.
+        """Restricts the relations to a scope; drops those created for another one.
 
         Args:
-            basis: the dumps that it rests on, where they are known.
+            basis: the dumps that it depends on, if already computed.
         """
         self.forget()
         self._scope, self._basis = scope, basis
 
     def forget(self) -> None:
-        """Drop what was made; it is made again from what the store has then."""
+        """Drops all relations; they are created again from the current content of the store."""
         for relation in tuple(self._made):
             self.drop(relation)
         self._basis = self._samples = self._drifted = None
 
     def restrict(self, dumps: Sequence[LandedDump], where: str) -> None:
-        """Show of samples those of some dumps alone that meet a condition, as SQL."""
+        """Restricts samples to some dumps and to rows that meet an SQL condition."""
         self._samples = dumps, where
 
     @property
     def basis(self) -> Basis:
-        """The dumps that the scope rests on."""
+        """The dumps that the scope depends on."""
         if self._basis is None:
             self._basis = basis_of(self._store.dumps(), self._scope)
         return self._basis
 
     def make(self, relation: str) -> None:
-        """Make a relation and those that it reads, as far as they are not there.
+        """Creates a relation and its dependencies; existing ones are left as they are.
 
         Raises:
-            KeyError: there is none of that name.
+            KeyError: there is no relation of that name.
         """
         if relation in self._made:
             return
@@ -99,29 +99,29 @@ class Relations:
         if schema == LANDED:
             select = f"SELECT * FROM {self._rows(table)}"
         else:
-            for below in views_below(relation):
-                self.make(below)
+            for dependency in views_below(relation):
+                self.make(dependency)
             view = landed_view(relation)
             select = _ROWS.sub(lambda rows: self._rows(rows[1]), view.select)
-        kind = "TABLE" if self._is_computed_once(relation) else "VIEW"
+        kind = "TABLE" if self._is_materialized(relation) else "VIEW"
         self._execute(f"CREATE {kind} {_quoted(relation)} AS {select}")
         self._made[relation] = kind
 
     def kind_of(self, relation: str) -> str:
-        """Whether a relation that was made is a TABLE or a VIEW."""
+        """TABLE or VIEW, for a relation that was created."""
         return self._made[relation]
 
     def drop(self, relation: str) -> None:
-        """Drop a relation, where it is."""
+        """Drops a relation if it exists."""
         if kind := self._made.pop(relation, None):
             self._execute(f"DROP {kind} {_quoted(relation)}")
 
-    def _is_computed_once(self, relation: str) -> bool:
+    def _is_materialized(self, relation: str) -> bool:
         schema, _, table = relation.partition(".")
         if self._views_only or schema != "interval" or not self._store.files.is_local:
             return relation in (INTERVALS, "meta.dump") and not self._views_only
         size = 0
-        with suppress(FileNotFoundError):  # the question will tell
+        with suppress(FileNotFoundError):  # the query reports the missing file
             for file in files_of(self._store, table, self._sampled[0]):
                 size += self._store.files.size(file.name)
                 if size > SMALL:
@@ -129,12 +129,12 @@ class Relations:
         return True
 
     def _rows(self, table: str) -> str:
-        """The relation that stands for the rows of files."""
+        """SQL relation over the files of a landed table, of runs, dumps or class rules."""
         match table:
             case _ if table == ABOUT:
                 return _dumps(self._store, self.basis.others)
             case "run.json":
-                runs = [self._store.files.engine_path(each) for each in run_names(self._store)]
+                runs = [self._store.files.engine_path(run) for run in run_names(self._store)]
                 return json_rows(runs, run_columns())
             case _ if table == FILE:
                 rules = [
@@ -149,7 +149,7 @@ class Relations:
 
     @property
     def _sampled(self) -> tuple[Sequence[LandedDump], str]:
-        """The dumps with samples of the scope, and the condition on them."""
+        """The dumps with samples of the scope, and the SQL condition on their rows."""
         if self._samples is None:
             self._samples = self._find_samples()
         return self._samples
@@ -166,13 +166,13 @@ class Relations:
         where = Scope(None, None, scope.until).condition()
         if since is not None:
             where = f"interval_end >= TIMESTAMP '{since}' AND {where}"
-        found = run(f"SELECT DISTINCT dump FROM {INTERVALS} WHERE {where}").fetchall()
-        names = {dump for (dump,) in found}
+        rows = run(f"SELECT DISTINCT dump FROM {INTERVALS} WHERE {where}").fetchall()
+        names = {dump for (dump,) in rows}
         return [dump for dump in dumps if dump.dump in names], where
 
     @property
     def _is_drifted(self) -> bool:
-        """Whether files may lack columns. In the folder of a month lie those of other dumps too."""
+        """Whether files may lack columns; of all dumps, since the files of a month are shared."""
         if self._drifted is None:
             self._drifted = is_drifted(self._store.dumps())
         return self._drifted
@@ -187,7 +187,7 @@ def _quoted(relation: str) -> str:
 
 
 def _dumps(store: Store, dumps: Sequence[LandedDump]) -> str:
-    """A relation with what the manifest says about dumps: what stands in `ABOUT` of each, too."""
+    """SQL relation with the metadata of dumps: their manifest entries and `ABOUT` files."""
     columns = COLUMNS["dump"]
     if not dumps:
         return empty(columns)
@@ -202,18 +202,18 @@ def _dumps(store: Store, dumps: Sequence[LandedDump]) -> str:
 
 
 def files_of(store: Store, table: str, dumps: Iterable[LandedDump]) -> list[TableFile]:
-    """The files of a table that some dumps have, in order."""
+    """The files of a table of some dumps, in order."""
     return table_files(store.manifest, f"{table}.parquet", dumps)
 
 
 def is_drifted(dumps: Iterable[LandedDump]) -> bool:
-    """Whether some dump was landed by other layouts, so that its files may lack columns."""
+    """Whether some dump landed with other layouts, so that its files may lack columns."""
     return bool({dump.layouts for dump in dumps} - {fingerprint()})
 
 
 @functools.lru_cache(maxsize=2)
 def _empty_tables(_fingerprint: str) -> dict[str, str]:
-    """Each table that lands as Parquet -> a relation with its columns and no rows."""
+    """Table that lands as Parquet -> SQL relation with its columns and no rows."""
     place: Columns = {p: ("VARCHAR", doc) for p, doc in PLACE.items()}
     return {
         table: empty({**place, **{f.name: (sql_type(f.type), "") for f in schema}})
@@ -222,40 +222,40 @@ def _empty_tables(_fingerprint: str) -> dict[str, str]:
 
 
 def parquet(store: Store, table: str, files: Sequence[TableFile], drifted: bool) -> str:
-    """A relation with the columns of a landed table, read from files; empty if there are none.
+    """SQL relation with the columns of a landed table, read from files; empty without files.
 
     Args:
-        drifted: files may lack columns. Else the columns of the first file are those of
-            all: only it is opened to bind.
+        drifted: files may lack columns. If False, all have the columns of the first file, and
+            DuckDB opens only that one to bind.
     """
     empty = _empty_tables(fingerprint())[table]
     drifted = drifted and table != "finding"
     parts = [empty] if drifted or not files else []
-    for is_merged, some in alike(files):
+    for is_merged, group in alike(files):
         hive = "true, hive_types = {'system': VARCHAR, 'date': DATE, 'dump': VARCHAR}"
         places = "false" if is_merged else hive
-        names = ", ".join(text(store.files.engine_path(file.name)) for file in some)
+        names = ", ".join(text(store.files.engine_path(file.name)) for file in group)
         rows = f"read_parquet([{names}], union_by_name = {drifted}, hive_partitioning = {places})"
         if not drifted and table in tables():
             absent = (
                 f", CAST(NULL AS BIGINT) AS {name(f.name)}" for f in unplaced(tables()[table])
             )
             rows = f"(SELECT *{''.join(absent)} FROM {rows})"
-        parts.append(_of_dumps(rows, some))
+        parts.append(_of_dumps(rows, group))
     return union_all(parts)
 
 
 def _of_dumps(rows: str, files: Sequence[TableFile]) -> str:
-    """A relation with the rows of only those dumps that are named, if any are."""
+    """SQL relation with the rows of the dumps that the files list; all rows if they list none."""
     names = ", ".join(text(dump) for file in files for dump in file.dumps)
     return f"(SELECT * FROM {rows} WHERE dump IN ({names}))" if names else rows
 
 
 def json_rows(files: Sequence[str], columns: Columns) -> str:
-    """A relation with some columns, read from JSON objects; empty if there is no file.
+    """SQL relation over JSON files with one object each; empty without files.
 
     Args:
-        files: paths as DuckDB takes them.
+        files: paths in DuckDB's syntax (see `Files.engine_path`).
     """
     if not files:
         return empty(columns)
@@ -265,7 +265,7 @@ def json_rows(files: Sequence[str], columns: Columns) -> str:
 
 
 def values(columns: Columns, rows: Sequence[str]) -> str:
-    """A relation of a few rows, which stand in the text itself; each as SQL."""
+    """SQL relation of inline rows. `rows`: each as an SQL tuple."""
     if not rows:
         return empty(columns)
     typed = ", ".join(f"CAST({name(n)} AS {kind}) AS {name(n)}" for n, (kind, _) in columns.items())
@@ -274,6 +274,6 @@ def values(columns: Columns, rows: Sequence[str]) -> str:
 
 
 def empty(columns: Columns) -> str:
-    """A relation with some columns and no rows."""
+    """SQL relation with the given columns and no rows."""
     typed = ", ".join(f"CAST(NULL AS {kind}) AS {name(n)}" for n, (kind, _) in columns.items())
     return f"(SELECT {typed} WHERE false)"

@@ -1,14 +1,14 @@
-"""What a question is about, a stretch of time of some systems, and the dumps that it rests on.
+"""The scope of a query (a time range of one or all systems) and the dumps that it depends on.
 
-The rows of a scope are the same whatever else a store holds, if they are computed from:
+The rows of a scope do not depend on what else a store holds if they are computed from:
 
-- of samples, those of the intervals of the scope and of the two before it: a counter that slipped
-  has no delta, and neither has the interval behind it;
-- of configuration, events and intervals, those of all dumps from the last day before the scope on
-  which all settings were written, up to its end: what was set holds until something else is set.
+- the samples of its intervals and of the two intervals before it: a counter that slipped has no
+  delta, and neither has the next interval;
+- the configuration, events and intervals of all dumps from the last day before the scope with a
+  complete configuration up to its end: a setting holds until it is changed.
 
-Where a system has intervals that say nothing of their length, and none before them does, the usual
-length is that of all its intervals, and the second part is all of its dumps.
+If a system has intervals without a configured length, and none before them has one, their usual
+length is the median of all its intervals, and the second part is all of its dumps.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from ..core.sql import text
 from .dumps.landed_dump import LandedDump, days_of
 
 CONFIGURATION = "mtrsys"
-"""The table of a dump that begins with the settings of its system."""
+"""The table of a dump that begins with the configuration of its system."""
 BEFORE = 2
-"""Intervals before a scope whose samples decide on its deltas."""
+"""Intervals before a scope whose samples its deltas depend on."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """A stretch of time of one system, or of all.
+    """A time range of one system or of all systems.
 
     Attributes:
         system: its name; None for all.
-        since, until: intervals that end later than the one, and up to the other; UTC without zone.
+        since, until: bounds of interval ends, exclusive and inclusive; naive UTC.
     """
 
     system: str | None = None
@@ -42,7 +42,7 @@ class Scope:
     until: datetime | None = None
 
     def condition(self, time: str = "interval_end") -> str:
-        """The condition on rows, as SQL. `time`: the column of their time, UTC."""
+        """SQL condition on rows. `time`: the column with their time, UTC."""
         parts = []
         if self.system is not None:
             parts.append(f"system = {text(self.system)}")
@@ -58,10 +58,10 @@ ALL = Scope()
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """The dumps that a scope rests on.
+    """The dumps that a scope depends on.
 
     Attributes:
-        samples: dumps with its samples. Some may have none: the manifest tells days, not intervals.
+        samples: dumps with its samples; some may have none, since the manifest lists days only.
         others: dumps with its configuration, events and intervals.
     """
 
@@ -70,16 +70,16 @@ class Basis:
 
 
 def basis_of(dumps: Sequence[LandedDump], scope: Scope) -> Basis:
-    """The dumps that a scope rests on; nothing but the manifest is read.
+    """The dumps that a scope depends on, from the manifest alone.
 
     Args:
-        dumps: all of a store, by system and begin.
+        dumps: all dumps of a store, by system and begin.
     """
     if scope == ALL:
         return Basis(tuple(dumps), tuple(dumps))
     parts = [
-        _of_system(list(of_system), scope)
-        for system, of_system in itertools.groupby(dumps, key=lambda dump: dump.system)
+        _basis_of_system(list(dumps_of_system), scope)
+        for system, dumps_of_system in itertools.groupby(dumps, key=lambda dump: dump.system)
         if scope.system in (None, system)
     ]
     return Basis(
@@ -88,7 +88,7 @@ def basis_of(dumps: Sequence[LandedDump], scope: Scope) -> Basis:
     )
 
 
-def _of_system(dumps: Sequence[LandedDump], scope: Scope) -> Basis:
+def _basis_of_system(dumps: Sequence[LandedDump], scope: Scope) -> Basis:
     days = days_of(dumps)
     first = (scope.since - GRACE).date() if scope.since else date.min
     last = (scope.until - INSIDE).date() if scope.until else date.max
@@ -100,29 +100,30 @@ def _of_system(dumps: Sequence[LandedDump], scope: Scope) -> Basis:
 
 
 def dependencies(dumps: Sequence[LandedDump], first: date, last: date) -> list[LandedDump]:
-    """The dumps of a system with the configuration, events and intervals of some days.
+    """The dumps of a system that the configuration, events and intervals of some days depend on.
 
-    Those from the last day before them on which configuration was written: what was so before it
-    holds no longer.
+    They begin with the last day before `first` on which a configuration was written: it replaces
+    all earlier settings.
 
     Args:
-        dumps: of the system, by begin.
+        dumps: all dumps of the system, by begin.
+        first, last: the first and last of the days.
     """
     if not is_anchored(dumps):
         return list(dumps)
     begun = [dump for dump in dumps if dump.begins <= last]
-    before = (
+    configured = (
         dump.begins for dump in reversed(begun) if dump.begins < first and _is_configured(dump)
     )
-    since = next(before, date.min)
+    since = next(configured, date.min)
     return [dump for dump in begun if not dump.days or max((dump.begins, *dump.days)) >= since]
 
 
 def is_anchored(dumps: Sequence[LandedDump]) -> bool:
-    """Whether the first interval of all says how long it should be, so that one before each does.
+    """Whether the first interval has a configured length, so that later ones can inherit it.
 
     Args:
-        dumps: of one system.
+        dumps: all dumps of one system.
     """
     if all(dump.nominal for dump in dumps):
         return True

@@ -1,7 +1,7 @@
-"""A connection to a store, in which a relation is made once a statement names it.
+"""A connection to a store, in which a relation is created once a statement names it.
 
-Nothing is prepared, and nothing has to be kept current: a connection shows the store as it is when
-it is opened. It is a database in memory that can reach nothing outside of the store.
+Nothing is cached between connections: each shows the store as it is when the connection is opened.
+It is an in-memory database, sandboxed to the files of the store.
 """
 
 from __future__ import annotations
@@ -40,27 +40,27 @@ Result = TypeVar("Result")
 COVERAGE = "meta.reduced"
 DICTIONARY = "meta.dictionary"
 LIVE = "_live_"
-"""What the name of a reduction begins with where nothing is read that is kept of it."""
+"""Name prefix of a reduction that is computed without its materialized results."""
 _NAMED = re.compile(r'(?=(\w+|"[^"]+")\s*\.\s*(\w+|"[^"]+"))|(\w+)')
-"""Names in a statement, with a schema or without: more than are meant do no harm."""
+"""Names in a statement, with or without a schema; false matches are harmless."""
 _LISTING = re.compile(
     r"\b(duckdb_(columns|views|tables|constraints)|information_schema|pg_catalog|show)\b"
 )
-"""What lists relations: all are made for it, which takes some ten seconds."""
+"""Statements that list relations: all are created for them, which takes some ten seconds."""
 
 
 if TYPE_CHECKING:
     _Base = duckdb.DuckDBPyConnection
-else:  # DuckDB's class cannot be derived from: what is not here, a connection of its own answers
+else:  # DuckDB's class cannot be subclassed: `__getattr__` delegates to a connection
     _Base = object
 
 
 class Connection(_Base):
-    """A connection of DuckDB to a store, with all that a `duckdb.DuckDBPyConnection` has.
+    """A connection to a store, with all methods of a `duckdb.DuckDBPyConnection`.
 
     Attributes:
-        store: that it is to.
-        lineages: of its reductions, by name.
+        store: the store that it reads.
+        lineages: the lineage of each of its reductions, by name.
     """
 
     def __init__(
@@ -72,17 +72,17 @@ class Connection(_Base):
         live: bool = False,
         views_only: bool = False,
     ) -> None:
-        """Open it. It is read-only as far as the store goes; temporary tables may be made.
+        """Opens the connection. The store is read-only; temporary tables can be created.
 
         Args:
-            views: reductions, in the order in which they build on each other.
-            limits: what queries may use; those of DuckDB by default.
-            live: nothing is read that is kept of reductions.
-            views_only: nothing is computed once, and nothing keeps the connection to the store: it
-                is for a file that others will read.
+            views: reductions, dependencies first.
+            limits: resource limits of queries; DuckDB's defaults if not given.
+            live: compute reductions from samples, without their materialized results.
+            views_only: materialize nothing and do not enable the sandbox: for a catalogue file that
+                other programs read.
 
         Raises:
-            CpmonError: a limit means nothing.
+            CpmonError: a limit is invalid.
         """
         self.store = store
         self._duckdb = database(store)
@@ -97,7 +97,7 @@ class Connection(_Base):
         self._scope = ALL
 
     def point(self, scope: Scope) -> None:
-        """Show what a scope rests on from now on; all of the store where no dump is in it."""
+        """Restricts the relations to a scope; to the whole store if the scope has no dumps."""
         if scope == self._scope:
             return
         self._scope = scope
@@ -107,62 +107,62 @@ class Connection(_Base):
             self._landed.point(ALL)
 
     def forget(self) -> None:
-        """Drop what was made; it is made again from what the store has then."""
+        """Drops all relations; they are created again from the current content of the store."""
         for relation, kind in self._made.items():
-            # A temporary table of this name, as `pinned` makes, is another relation.
-            own = _quoted(relation if "." in relation else f"main.{relation}")
-            self._duckdb.execute(f"DROP {kind} memory.{own}")
+            # Not a temporary table of this name, as `pinned` creates.
+            qualified = _quoted(relation if "." in relation else f"main.{relation}")
+            self._duckdb.execute(f"DROP {kind} memory.{qualified}")
         self._made.clear()
         self._landed.forget()
 
     @property
     def tables(self) -> set[str]:
-        """The tables that dumps of the scope have landed in."""
+        """Names of the landed tables of the dumps of the scope."""
         basis = self._landed.basis
         return set().union(*(dump.tables for dump in (*basis.samples, *basis.others)))
 
     def execute(self, query: Any, parameters: Any = None) -> duckdb.DuckDBPyConnection:
-        """Run a statement."""
+        """Runs a statement, after creating the relations that it names."""
         self.make_named(query)
         return self._duckdb.execute(query, parameters)
 
     def sql(self, query: Any, **options: Any) -> duckdb.DuckDBPyRelation:
-        """The answer of a query."""
+        """Relation of a query, after creating the relations that it names."""
         self.make_named(query)
         return self._duckdb.sql(query, **options)
 
     query = sql
 
     def table(self, relation: str) -> duckdb.DuckDBPyRelation:
-        """A relation by its name."""
+        """Relation of a table or view, by name."""
         self.make_named(relation)
         return self._duckdb.table(relation)
 
     def view(self, view_name: str) -> duckdb.DuckDBPyRelation:
-        """A view by its name."""
+        """Relation of a view, by name."""
         return self.table(view_name)
 
     def make_named(self, statement: Any) -> None:
-        """Make the relations that a statement names, and what these read."""
+        """Creates the relations that a statement names, and their dependencies."""
         if not isinstance(statement, str):
             return
         folded = statement.lower()
         if _LISTING.search(folded):
             self.make_all()
-        for schema, own, word in _NAMED.findall(folded):
-            self._make(f"{schema}.{own}".replace('"', "") if schema else word)
+        for schema, table, word in _NAMED.findall(folded):
+            self._make(f"{schema}.{table}".replace('"', "") if schema else word)
 
     def make_all(self) -> None:
-        """Make every relation, with the comments on it and on its columns."""
+        """Creates every relation, with comments on it and on its columns."""
         for documented in self.documented():
             self._make(documented.name)
             self._duckdb.execute(_comments(documented, self._kind_of(documented.name)))
 
     def documented(self) -> Iterator[Documented]:
-        """What people may ask for, and what it says of itself, without its SELECT."""
+        """Yields the public relations with titles and column docs; most without their SELECT."""
         yield from landed_views()
         yield Documented(DICTIONARY, "", "Every field of every layout.", docs("dictionary"))
-        title = "Days of which results of reductions are kept."
+        title = "Days with materialized results of reductions."
         yield Documented(COVERAGE, "", title, docs("reduced"))
         for view in self._views.values():
             columns = {column.name: column.doc for column in view.columns}
@@ -172,9 +172,9 @@ class Connection(_Base):
                 yield _rollup_view(self.store, reduction, result)
 
     def _make(self, relation: str) -> None:
-        """Make a relation and those that it reads, as far as they are not there; if it is one."""
+        """Creates a relation and its dependencies; ignores existing and unknown ones."""
         relation = relation.removeprefix("main.")
-        schema, _, own = relation.rpartition(".")
+        schema, _, table = relation.rpartition(".")
         if relation in self._made:
             return
         if relation == DICTIONARY:
@@ -185,11 +185,11 @@ class Connection(_Base):
             if is_landed(relation):
                 self._landed.make(relation)
         elif schema == ROLLUPS:
-            result = self._results.of(own)
+            result = self._results.of(table)
             if result and result.rollups:
-                self._create(relation, "VIEW", _rollup_view(self.store, own, result).select)
-        elif not schema and own.removeprefix(LIVE) in self._views:
-            self._create(relation, "VIEW", self._reduction(own))
+                self._create(relation, "VIEW", _rollup_view(self.store, table, result).select)
+        elif not schema and table.removeprefix(LIVE) in self._views:
+            self._create(relation, "VIEW", self._reduction(table))
 
     def _kind_of(self, relation: str) -> str:
         return self._made.get(relation) or self._landed.kind_of(relation)
@@ -198,40 +198,44 @@ class Connection(_Base):
         self._duckdb.execute(f"CREATE {kind} {_quoted(relation)} AS {select}")
         self._made[relation] = kind
 
-    def _reduction(self, own: str) -> str:
-        """The SELECT of a reduction, once what it reads is made."""
-        view = self._views[own.removeprefix(LIVE)]
-        result = self._results.of(own)
+    def _reduction(self, reduction: str) -> str:
+        """SELECT of a reduction; creates its dependencies."""
+        view = self._views[reduction.removeprefix(LIVE)]
+        result = self._results.of(reduction)
         rows = self._views[self.lineages[view.name].kept]
         live = f"{LIVE}{rows.name}" if rows is view else rows.name
         if result is not None and not _is_computed(result):
             return _kept_select(self.store, view, rows, result, name(live))
         if result is None or (result.is_open and not result.closed):
-            for below in view.reads:
-                self._make(below)
+            for dependency in view.reads:
+                self._make(dependency)
             return view.select
         self._make(live)
         return _kept_select(self.store, view, rows, result, name(live))
 
     def close(self) -> None:
-        """Close it."""
+        """Closes the connection."""
         self._duckdb.close()
 
     def __enter__(self) -> Self:
-        """Itself."""
+        """The connection itself."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close it."""
+        """Closes the connection."""
         self.close()
 
     def __getattr__(self, attribute: str) -> Any:
-        """What DuckDB's own connection has besides."""
+        """Any other attribute of DuckDB's connection."""
         return getattr(self._duckdb, attribute)
 
 
 def systems_of(connection: duckdb.DuckDBPyConnection, *, with_intervals: bool = False) -> list[str]:
-    """The systems that have dumps, whatever a connection to a store is pointed at."""
+    """The systems that have dumps, regardless of the scope of the connection.
+
+    Args:
+        with_intervals: only systems that have intervals.
+    """
     if isinstance(connection, Connection):
         dumps = connection.store.dumps()
         chosen = (dump.system for dump in dumps if dump.days or not with_intervals)
@@ -242,7 +246,7 @@ def systems_of(connection: duckdb.DuckDBPyConnection, *, with_intervals: bool = 
 
 
 def point(connection: duckdb.DuckDBPyConnection, scope: Scope) -> None:
-    """Let a connection to a store show what a scope rests on; others show what they show."""
+    """Restricts a connection to a store to a scope; has no effect on any other connection."""
     if isinstance(connection, Connection):
         connection.point(scope)
 
@@ -250,12 +254,13 @@ def point(connection: duckdb.DuckDBPyConnection, scope: Scope) -> None:
 def run_restricted(
     connection: duckdb.DuckDBPyConnection, statement: str, work: Callable[[], Result]
 ) -> Result:
-    """The result of some work on a statement, by the thread that can change no file.
+    """Runs some work on a statement in the sandboxed thread, and returns its result.
 
-    That thread can reach no object storage either, so what the statement names is made before.
+    That thread has no access to object storage, so the relations that the statement names are
+    created first.
 
     Raises:
-        KeyboardInterrupt: the user stopped it; the work has ended.
+        KeyboardInterrupt: the user interrupted it; the work has ended.
     """
     if isinstance(connection, Connection):
         connection.make_named(statement)
@@ -263,14 +268,14 @@ def run_restricted(
 
 
 def connect(store: Store, views: Sequence[View] = (), limits: Limits | None = None) -> Connection:
-    """A read-only connection to a store that can reach nothing outside of it.
+    """A read-only connection to a store, sandboxed to its files.
 
     Args:
-        views: reductions, in the order in which they build on each other.
-        limits: what queries may use; those of DuckDB by default.
+        views: reductions, dependencies first.
+        limits: resource limits of queries; DuckDB's defaults if not given.
 
     Raises:
-        CpmonError: a limit means nothing.
+        CpmonError: a limit is invalid.
     """
     return Connection(store, views, limits)
 
@@ -280,7 +285,7 @@ def _quoted(relation: str) -> str:
 
 
 def _comments(documented: Documented, kind: str) -> str:
-    """The statements that comment on a relation and its columns."""
+    """COMMENT ON statements for a relation and its columns."""
     relation = _quoted(documented.name)
     statements = [f"COMMENT ON {kind} {relation} IS {text(documented.title)}"]
     statements += [
@@ -291,12 +296,16 @@ def _comments(documented: Documented, kind: str) -> str:
 
 
 def write_catalogue(store: Store, views: Sequence[View], file: Path) -> int:
-    """Write every view of a store as it is now, with its comments; returns their number.
+    """Writes a DuckDB database with all views of a store and their comments.
 
-    The views name the files of the store by their absolute paths. The file is replaced as a whole.
+    The views refer to the current files of the store by absolute path. The database file is
+    replaced atomically.
 
     Args:
-        views: reductions, in the order in which they build on each other.
+        views: reductions, dependencies first.
+
+    Returns:
+        The number of views.
 
     Raises:
         StoreError: the disk refuses it, or a file of the store cannot be read.
@@ -317,7 +326,7 @@ def write_catalogue(store: Store, views: Sequence[View], file: Path) -> int:
             raise StoreError(
                 "the catalogue cannot be made", place=str(file), found=str(error)
             ) from error
-        with replacing(file.absolute()) as part:  # DuckDB takes no file that is there and empty
+        with replacing(file.absolute()) as part:  # DuckDB does not open an empty file
             copyfile(made, part)
     return int(views_made)
 
@@ -327,10 +336,10 @@ ROLLUPS = "rollup"
 
 
 def _kept_select(store: Store, reduction: View, rows: View, result: Kept, live: str) -> str:
-    """The SELECT of a reduction over what is kept of it, and over what is not.
+    """SELECT of a reduction from its materialized results, and from samples for other days.
 
     Args:
-        rows: what is kept: the reduction itself, or one that it shows line by line.
+        rows: the materialized reduction: itself, or the one whose rows it projects.
         live: the relation that computes `rows`.
     """
     columns = ", ".join(name(column.name) for column in rows.columns)
@@ -340,17 +349,17 @@ def _kept_select(store: Store, reduction: View, rows: View, result: Kept, live: 
 
 
 def _is_computed(result: Kept | None) -> bool:
-    """Whether a reduction is computed whole, or its columns are told by what computes it."""
+    """Whether a reduction, or at least its list of columns, comes from the live view."""
     return result is None or not result.tells_columns
 
 
 def _rows(store: Store, result: Kept, live: str) -> str:
-    """The rows of a reduction, of which some or all are kept."""
+    """SQL relation of a reduction that is partly or wholly materialized."""
     if result.is_open and not result.closed:
         return live
     if result.tells_columns:
         return kept_rows(store, result.files, union=not result.is_uniform)
-    # The live view also tells the columns: results of another version may lack some.
+    # The live view also defines the columns: results of another version may lack some.
     condition = f"NOT {is_one_of(result.closed)}" if result.is_open else "false"
     rows = f"SELECT * FROM {live} WHERE {condition}"
     if result.files:
@@ -359,10 +368,10 @@ def _rows(store: Store, result: Kept, live: str) -> str:
 
 
 def _rollup_view(store: Store, reduction: str, result: Kept) -> Documented:
-    """`rollup.X`: the roll-ups of a reduction that has any, of all levels."""
+    """View `rollup.X`: the roll-ups of a reduction, of all levels."""
     schema = schema_of(store, result.newest(LEVELS[1:]))
-    known = meanings(store, reduction)
-    column_docs = {c: known.get(c, "Meaning not known.") for c in schema.names}
+    documented = meanings(store, reduction)
+    column_docs = {c: documented.get(c, "Meaning not known.") for c in schema.names}
     columns = ", ".join(map(name, column_docs))
     column_docs = {"level": "Length of what a row covers: 15m or hour.", **column_docs}
     rows = kept_rows(store, result.rollups, hive=True, union=not result.is_uniform)
@@ -373,18 +382,18 @@ def _rollup_view(store: Store, reduction: str, result: Kept) -> Documented:
 
 
 def _coverage(results: Mapping[str, Kept]) -> str:
-    """A relation of which days are kept at which level, as SQL."""
+    """SQL relation of the days that are materialized, by reduction, system and level."""
     spans = [
         f"({text(reduction)}, {text(system)}, {text(level)}, '{first}', '{last}', {days})"
-        for reduction, of_days in sorted(results.items())
+        for reduction, result in sorted(results.items())
         for level in LEVELS
-        for system, first, last, days in _ranges(of_days.days, level)
+        for system, first, last, days in _ranges(result.days, level)
     ]
     return values(COLUMNS["reduced"], spans)
 
 
 def _ranges(state: ByDay, level: str) -> list[tuple[str, date, date, int]]:
-    """System, first day, last day and number of days that are kept without one missing between."""
+    """System, first day, last day and number of days of each range of materialized days."""
     spans: list[tuple[str, date, date, int]] = []
     is_open = False
     pieces = state.of_level(level)

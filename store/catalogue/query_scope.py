@@ -1,8 +1,8 @@
-"""The scope of a query of a user: its bounds on interval ends, found in its parse tree.
+"""The scope of a user's query: its bounds on interval ends, read from its parse tree.
 
-In an old store a question about four hours is as quick as in a young one then. A SELECT from one
-table, with a first end or more among the conditions of its WHERE, shows nothing from elsewhere; if
-that holds for all records that a query reads, it is about the time that these bounds span.
+A query about four hours then takes the same time in a large store as in a small one. A SELECT from
+one table whose WHERE has a lower bound on `interval_end` reads no earlier rows. If all records that
+a query reads are bounded like this, its scope is the time range that these bounds span.
 """
 
 from __future__ import annotations
@@ -22,29 +22,29 @@ Bounds = tuple[datetime, datetime | None]
 
 TIME = "interval_end"
 _OF_RECORDS = ("meta.interval", "meta.dump", "meta.finding", "meta.user_class")
-"""What the schema `meta` has of records; the rest is the same in every scope."""
+"""Relations of schema `meta` over records; the others are the same in every scope."""
 _LOWER, _UPPER = {"GREATERTHAN", "GREATERTHANOREQUALTO"}, {"LESSTHAN", "LESSTHANOREQUALTO"}
 _MOMENT = timedelta(microseconds=1)
 
 
 def query_scope(connection: Connection, sql: str) -> Scope:
-    """What a query is about; all where it may look at any time.
+    """Scope of a query; `ALL` if it may read rows of any time.
 
     Args:
-        sql: one query that only reads.
+        sql: a single, read-only query.
     """
     if TIME not in sql.lower() or not sql.lower().startswith(("select", "with", "from")):
         return ALL
     ((tree,),) = connection.execute("SELECT json_serialize_sql(?)", [sql]).fetchall()
     nodes = [*nodes_of(json.loads(tree))]
-    named = {id(node) for node in nodes if _is_of_records(node, connection)}
+    record_nodes = {id(node) for node in nodes if _is_of_records(node, connection)}
     selects = [node for node in nodes if node.get("type") == "SELECT_NODE"]
     bounded = [
         bounds
         for node in selects
-        if id(node["from_table"]) in named and (bounds := _bounds(node, connection))
+        if id(node["from_table"]) in record_nodes and (bounds := _bounds(node, connection))
     ]
-    if not bounded or len(bounded) < len(named):
+    if not bounded or len(bounded) < len(record_nodes):
         return ALL
     since, ends = min(b[0] for b in bounded), [b[1] for b in bounded]
     until = None if None in ends else max(filter(None, ends))
@@ -52,7 +52,7 @@ def query_scope(connection: Connection, sql: str) -> Scope:
 
 
 def _is_of_records(node: Node, connection: Connection) -> bool:
-    """Whether it names a relation whose rows depend on the scope, maybe one it cannot have."""
+    """Whether a node names a relation whose rows depend on the scope, or a table function."""
     if node.get("type") == "TABLE_FUNCTION":
         return True
     if node.get("type") != "BASE_TABLE":
@@ -64,7 +64,7 @@ def _is_of_records(node: Node, connection: Connection) -> bool:
 
 
 def _bounds(select: Node, connection: Connection) -> Bounds | None:
-    """The first and last interval end that a SELECT from one table can show; None for any."""
+    """First and last interval end that a SELECT from one table can show; None if unbounded."""
     table = select["from_table"]
     if table["sample"] or table["column_name_alias"] or not _is_timed(table, connection):
         return None
@@ -87,7 +87,7 @@ def _bounds(select: Node, connection: Connection) -> Bounds | None:
 
 
 def _is_timed(table: Node, connection: Connection) -> bool:
-    """Whether its rows are those of intervals, each as it is whatever the others are."""
+    """Whether each row of a table depends on its own interval only."""
     lineage = connection.lineages.get(table["table_name"].lower().removeprefix(LIVE))
     if table["schema_name"].lower() not in ("", "main") or lineage is None:
         return True
@@ -110,12 +110,12 @@ def _is_time(part: Node, alias: str) -> bool:
 
 
 def _moment(part: Node) -> datetime | None:
-    """The time that a constant is; None for anything else."""
+    """The time that a constant expresses; None for other expressions."""
     if part["class"] == "CAST" and part["type_expr"].get("type_name") == "TIMESTAMP":
         part = part["child"]
     literal = part.get("literal") if part["class"] == "CONSTANT" else None
     if isinstance(literal, dict) and literal.get("kind") == "STRING":
         with suppress(ValueError):
-            moment = datetime.fromisoformat(str(literal["text"]).strip())
-            return moment if moment.tzinfo is None else None
+            time = datetime.fromisoformat(str(literal["text"]).strip())
+            return time if time.tzinfo is None else None
     return None

@@ -1,4 +1,4 @@
-"""The files of a store, in a folder of this machine or in object storage, by their names."""
+"""The files of a store by name, in a local folder or in object storage."""
 
 from .files import File, Files, Inside
 from .location import open_files

@@ -1,7 +1,7 @@
-"""Lets DuckDB read the files of a store in object storage, without an extension of DuckDB.
+"""Lets DuckDB read the files of a store in object storage, without a DuckDB extension.
 
-Requests are sent by threads that were started before the sandbox closes: Landlock keeps the threads
-that run SQL from making connections.
+Requests are sent by threads that start before the sandbox is enabled: Landlock blocks network
+connections of the threads that run SQL.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from fsspec import AbstractFileSystem
 from .objects import ObjectFiles, ObjectReader
 
 SENDERS = 16
-"""Requests of DuckDB that are under way at once."""
+"""Concurrency limit of requests by DuckDB."""
 
 
 class ObjectFileSystem(AbstractFileSystem):  # type: ignore[misc]
-    """The files of one store as DuckDB asks for them. They can only be read, and never change."""
+    """Read-only fsspec file system over the files of one store, which never change."""
 
     cachable = False
 
     def __init__(self, files: ObjectFiles) -> None:
-        """Start the threads that send."""
+        """Starts the threads that send requests."""
         super().__init__()
         self.protocol = files.location.partition("://")[0]
         self._files = files
@@ -37,14 +37,14 @@ class ObjectFileSystem(AbstractFileSystem):  # type: ignore[misc]
         self._senders = _started_threads(os.getpid())
 
     def info(self, path: str, **_options: Any) -> dict[str, Any]:
-        """Name and size of a file."""
+        """Name, size in bytes and type of a file."""
         name = self._name(path)
         if name not in self._sizes:
             self._sizes[name] = self._sent(lambda: self._files.size(name))
         return {"name": path, "size": self._sizes[name], "type": "file"}
 
     def exists(self, path: str, **_options: Any) -> bool:
-        """Whether there is such a file."""
+        """Whether a file exists."""
         try:
             self.info(path)
         except FileNotFoundError:
@@ -52,24 +52,24 @@ class ObjectFileSystem(AbstractFileSystem):  # type: ignore[misc]
         return True
 
     def isdir(self, path: str) -> bool:
-        """There are no folders."""
+        """False: object storage has no folders."""
         del path
         return False
 
     def modified(self, path: str) -> datetime:
-        """A time, always the same: a file never changes."""
+        """A constant time: files never change."""
         del path
         return datetime(2000, 1, 1, tzinfo=UTC)
 
     def glob(self, path: str, **_options: Any) -> list[str]:
-        """The file of a name, which is not looked for; nothing is listed for a pattern."""
+        """The path itself, without a look-up; empty for a pattern."""
         return [] if set("*?[") & set(self._name(path)) else [path]
 
     def open(self, path: str, mode: str = "rb", **_options: Any) -> io.RawIOBase:
-        """A file to read.
+        """A file opened for reading.
 
         Raises:
-            PermissionError: it is to be written.
+            PermissionError: the mode is not `rb`.
         """
         if mode != "rb":
             raise PermissionError(f"{path}: files of a store are not written by SQL")
@@ -87,7 +87,7 @@ class ObjectFileSystem(AbstractFileSystem):  # type: ignore[misc]
 
 @functools.cache
 def _started_threads(_process: int) -> ThreadPoolExecutor:
-    """Threads that are all started now, by a thread that Landlock does not restrict."""
+    """A pool whose threads all start now, before Landlock restricts the calling thread."""
     pool = ThreadPoolExecutor(SENDERS, thread_name_prefix="cpmon-objects")
     together = Barrier(SENDERS + 1)
     for _ in range(SENDERS):

@@ -1,4 +1,4 @@
-"""Where a store is: a path of this machine, or a URL of object storage."""
+"""Location of a store: a local path, or a URL of object storage."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from .files import Files
 from .local import LocalFiles
 
 SCHEMES = ("s3", "s3a", "gs", "abfs", "abfss", "az")
-"""What object storage is named by; as Hadoop and fsspec have it."""
+"""URL schemes of object storage, as in Hadoop and fsspec."""
 
 
 def open_files(location: str) -> Files:
-    """The files below a path or a URL, be it a `Path` as text; nothing is looked at.
+    """The files below a path or a URL; reads nothing.
 
     Raises:
-        StoreError: it is a URL of another kind, or the package for it is missing.
+        StoreError: the URL has another scheme, or the package for it is missing.
     """
     scheme = scheme_of(location)
     if not scheme:
