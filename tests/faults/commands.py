@@ -86,8 +86,8 @@ def outdated(folder: Path) -> None:
 
 
 def old(folder: Path) -> None:
-    """Three days, reduced."""
-    cpmon("reduce", "--store", landed(folder, 0, DAY, 2 * DAY))
+    """Three days, of which two reductions are kept."""
+    cpmon("reduce", BY_TIME, OF_RUNS, "--store", landed(folder, 0, DAY, 2 * DAY))
 
 
 def a_day(folder: Path) -> None:

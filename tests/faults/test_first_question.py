@@ -20,6 +20,7 @@ from tests.faults.test_kill_commands import LATE, spread
 
 cpmon = commands.cpmon
 REDUCTION = "system_summary_by_time"
+REDUCED = (REDUCTION, "run_summary")
 KEPT = f"SELECT * FROM rollup.{REDUCTION} WHERE level = 'hour' ORDER BY ALL"
 INTERVALS = "SELECT system, dump, interval_end FROM meta.interval ORDER BY ALL"
 SAMPLES = "SELECT dump, tod, vmduser FROM monitor.useact ORDER BY ALL"
@@ -31,8 +32,8 @@ ENDS, AMID = 6, 10
 
 
 def days(folder: Path) -> None:
-    """Three days of two months, two dumps of the first day; reduced."""
-    prepared("reduce", "--store", landed(folder, 0, 1, DAY, 40 * DAY))
+    """Three days of two months, two dumps of the first day; two reductions are kept."""
+    prepared("reduce", *REDUCED, "--store", landed(folder, 0, 1, DAY, 40 * DAY))
 
 
 def merged(folder: Path) -> None:
@@ -44,7 +45,7 @@ def merged(folder: Path) -> None:
 def late(folder: Path) -> None:
     """The same and a dump that landed late for the merged month."""
     merged(folder)
-    prepared("reduce", "--store", landed(folder, 2))
+    prepared("reduce", *REDUCED, "--store", landed(folder, 2))
 
 
 TRIALS = {

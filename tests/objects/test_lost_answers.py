@@ -37,6 +37,8 @@ TRIALS = 6
 PRUNE = ("store", "prune", "--keep", "interval=1d", "--raw", "1d", "--as-of", "2030-01-01")
 DEFINE = ("runs", "--define", "am", "--system", "ALPHA")
 SPAN = ("--since", "2001-12-18T00:00", "--until", "2001-12-19T00:00")
+REDUCED = ("processors_by_time", "run_summary")
+"""One of days and one of runs: all are written alike."""
 PREPARED: dict[str, tuple[str, ...]] = {
     "ingest": (),
     "reduce": ("ingest",),
@@ -194,7 +196,7 @@ class _Trial:
     def _do(self, command: str) -> Any:
         words = {
             "ingest": ("ingest", *self._dumps()),
-            "reduce": ("reduce",),
+            "reduce": ("reduce", *REDUCED),
             "runs": (*DEFINE, *SPAN),
             "compact": ("store", "compact"),
             "prune": PRUNE,
