@@ -223,7 +223,9 @@ def test_a_question_whose_files_are_merged_meanwhile_is_asked_again(
     assert site.ask(ROWS) == whole
 
 
-@pytest.mark.parametrize("site", PLACES, indirect=True)
+@pytest.mark.parametrize(
+    "site", [PLACES[0], pytest.param(PLACES[1], marks=pytest.mark.slow)], indirect=True
+)
 def test_samples_of_a_dump_that_lacks_a_table_are_not_pruned(site: Site):
     store, name = Store(site.store), "processors_by_time"
     reduce(store, [name], Settings())

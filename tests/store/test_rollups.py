@@ -314,8 +314,6 @@ def test_a_pruned_level_leaves_the_next_to_reports(two_days: Store):
 @pytest.mark.parametrize(
     ("zone", "first_day", "lengths"),
     [
-        ("UTC", 102, [24, 24]),
-        ("Europe/Vienna", 102, [24, 23]),  # 31 March 2002
         ("Europe/Vienna", 312, [24, 25]),  # 27 October 2002
         ("America/New_York", 109, [24, 23]),  # 7 April 2002
         ("Asia/Kolkata", 102, [24, 24]),
