@@ -6,14 +6,20 @@ import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from ..config import Settings
 from ..config.moments import find_zone
 from ..core.errors import CpmonError, DumpError
+from ..core.grace_period import INSIDE
 from ..ingest import Landed, ingest
 from ..store.dumps.store import Store
-from .days import dump_days
 from .hooks import run_hook
 from .inbox import GROWING, Candidate, candidates, incomplete, observe, quarantine
 from .log import Log, ascii_error, ascii_line, ascii_path, error_code
@@ -179,3 +185,34 @@ class Intake:
         result.note("failures", ascii_path(file.path), ascii_line(reason))
         trace = "".join(traceback.format_exception(error))
         self.log.error("failed", path=file.path, reason=reason, trace=trace)
+
+
+_MAX_AHEAD = timedelta(days=1)
+"""An interval that ends later than now plus this has a damaged time stamp."""
+
+
+@dataclass(frozen=True, slots=True)
+class _DumpDays:
+    """The days of a dump's intervals, and the end of the last one, microseconds since 1970."""
+
+    days: frozenset[date] = frozenset()
+    last_us: int | None = None
+
+
+def dump_days(store: Store, dump: str, zone: ZoneInfo) -> _DumpDays:
+    """The days that the intervals of a landed dump belong to."""
+    landed = store.manifest.find(dump)
+    if landed is None or "interval" not in landed.tables:
+        return _DumpDays()
+    file = pa.BufferReader(store.files.read(f"{landed.folder}/interval.parquet"))
+    own = [("dump", "=", dump)] if landed.is_merged else None
+    ends = pq.read_table(file, columns=["interval_end"], filters=own).column(0).drop_null()
+    limit = (datetime.now(UTC) + _MAX_AHEAD).replace(tzinfo=None)
+    ends = ends.filter(pc.less(ends, pa.scalar(limit, ends.type)))
+    if not len(ends):
+        return _DumpDays()
+    utc = pc.subtract(ends, pa.scalar(INSIDE)).cast(pa.timestamp("us", "UTC"))
+    local = pc.local_timestamp(utc.cast(pa.timestamp("us", zone.key)))
+    days = pc.unique(local.cast(pa.date32(), safe=False)).to_pylist()
+    last: datetime = pc.max(ends).as_py()
+    return _DumpDays(frozenset(days), int(last.replace(tzinfo=UTC).timestamp() * 1_000_000))

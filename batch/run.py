@@ -37,11 +37,10 @@ from ..store.results.readable_part import readable_part
 from ..store.results.retention import plan as prune_plan
 from ..store.results.retention import prune, retention
 from ..store.scope import ALL, Scope
-from .days import day_bounds
 from .hooks import run_hook
 from .intake import Intake
 from .log import Log, ascii_error, ascii_line, error_code
-from .outputs import OutputWriter, Write
+from .outputs import OutputWriter, Write, day_bounds
 from .plan import Plan, output_path
 from .result import BatchResult, Event, ExitStatus
 from .state import FOLDER, State, append_history, exclusive_lock, load_state

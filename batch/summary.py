@@ -1,21 +1,27 @@
-"""The summary of a batch for mail, at most 60 lines of 72 columns, and its metrics.
+"""What a batch reports to people and monitors: summary, metrics and status.
 
-Templates: `summary.txt`, printable ASCII, and `metrics.txt`, OpenMetrics.
+A summary for mail has at most 60 lines of 72 columns. Templates: `summary.txt`, printable ASCII,
+and `metrics.txt`, OpenMetrics.
 """
 
 from __future__ import annotations
 
 import textwrap
+import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import Any
 
 from ..core.text import counted, megabytes
 from ..ingest.findings import Severity
 from ..reduce.rules.rule import Severity as RuleSeverity
 from ..render.html import text_page
-from .log import ascii_line
+from ..store import Store
+from .inbox import quarantined
+from .log import ascii_line, ascii_path
+from .plan import Plan
 from .result import BatchResult, Event, ExitStatus
-from .state import State
+from .state import FOLDER, SETTLED, State, load_state, lock_holder, read_history
 
 LINES = 60
 WIDTH = 72
@@ -58,7 +64,7 @@ def render_summary(result: BatchResult, *, with_subject: bool = False) -> str:
         totals=_totals,
         counted=counted,
         megabytes=megabytes,
-        minute=minute,
+        minute=_minute,
         duration=_duration,
     )
     lines = [_cut(line) for line in text.splitlines()]
@@ -94,7 +100,7 @@ def _cut(line: str) -> str:
     return line if len(line) <= WIDTH else line[: WIDTH - 3] + "..."
 
 
-def minute(seconds: float | None) -> str:
+def _minute(seconds: float | None) -> str:
     """Formats seconds since 1970 to the minute."""
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M}" if seconds is not None else "-"
 
@@ -138,3 +144,74 @@ def render_metrics(state: State, result: BatchResult, last_end: datetime | None)
 
 def _escaped(text: str) -> str:
     return text.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
+
+
+Rows = list[dict[str, Any]]
+EVENTS = ("deferred", "quarantined", "trouble", "failures")
+RUN = ("started", "seconds", "ended_as", "status", "landed", "known")
+
+
+def batch_status(store: Store, plan: Plan, last: int) -> dict[str, Any]:
+    """The status as a JSON document: `now` a sentence; `runs`, `systems` and `waiting` rows.
+
+    Args:
+        last: maximum number of batches in `runs`.
+    """
+    folder = store.root / FOLDER
+    state = load_state(store, folder)
+    return {
+        "now": _now(lock_holder(folder), state),
+        "runs": [_run(entry) for entry in read_history(folder, last)],
+        "systems": _systems(state),
+        "waiting": _waiting(state, plan),
+    }
+
+
+def _now(holder: str, state: State) -> str:
+    success = f"{_minute(state.last_success)} UTC" if state.last_success is not None else "never"
+    working = f"at work now: {holder}" if holder else "no batch is at work"
+    return f"{working}; last success: {success}"
+
+
+def _run(entry: dict[str, Any]) -> dict[str, Any]:
+    counts = entry.get("counts", {})
+    return {
+        **{key: entry.get(key) for key in RUN},
+        **{kind: counts.get(kind, 0) for kind in EVENTS},
+        "run": entry.get("run"),
+    }
+
+
+def _systems(state: State) -> Rows:
+    now = time.time()
+    return [
+        {
+            "system": name,
+            "dumps": totals.dumps,
+            "records": totals.records,
+            "last_interval": None if totals.last is None else _minute(totals.last / 1e6),
+            "lag_s": None if totals.last is None else max(0, round(now - totals.last / 1e6)),
+            "open_days": len(state.open.get(name, ())),
+        }
+        for name, totals in sorted(state.systems.items())
+    ]
+
+
+def _waiting(state: State, plan: Plan) -> Rows:
+    deferred = [
+        ("deferred", path, since, "not complete")
+        for path, (_, _, since) in sorted(state.observations.items())
+    ]
+    settled = [
+        (outcome, path, mtime / 1e9, reason)
+        for path, (_, mtime, outcome, reason) in sorted(state.files.items())
+        if outcome not in SETTLED
+    ]
+    moved = [
+        ("quarantined", str(file), file.stat().st_ctime, reason)
+        for file, reason in quarantined(plan.batch.quarantine)
+    ]
+    return [
+        {"state": name, "file": ascii_path(path), "since": _minute(since), "reason": reason}
+        for name, path, since, reason in (*deferred, *settled, *moved)
+    ]

@@ -1,26 +1,117 @@
-"""Reads lines from a terminal or a pipe: prompt, history, and splitting into statements."""
+"""Reads lines from a terminal or a pipe: prompt, history, completion, splitting into statements."""
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
+from ...config.formats import FORMATS
 from ...core.errors import CpmonError
 from ..main import restore_interrupts
 from ..output import say
-from .completion import DELIMITERS, Completer
-from .dot_commands import run_dot
-from .session import Session
+from .session import COMMANDS, Session, run_dot
 
-PROMPT, MORE = "cpmon> ", "  ...> "
-LONGEST = 10_000
+if TYPE_CHECKING:
+    from .session import Session
+
+_DELIMITERS = " \t\n()[]{},;=<>+-*/%|&!?'\"`"
+"""Characters that end a word; a dot does not: monitor.sytrsp is one word."""
+
+
+class _Completer:
+    """Completes words from a catalogue, which is read at the first completion."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def candidates(self, before: str, word: str) -> list[str]:
+        """Completions of a word.
+
+        Args:
+            before: the statement before the word. word: its typed part.
+        """
+        first = next(iter(before.split(maxsplit=1)), "")
+        if first.startswith(".") or (not before.strip() and word.startswith(".")):
+            return _matching(self._behind_dot(first, before), word)
+        if "." in word:
+            return _matching([*self._tables, *self._dotted(before + word, word)], word)
+        if re.search(r"\b(from|join|describe|summarize)\s+(\S+\s*,\s*)*$", before, re.IGNORECASE):
+            return _matching([*self._schemas(), *self._tables], word)
+        bare = (table for table in self._tables if "." not in table)
+        names = [*self._columns_of(before), *bare, *self._schemas(), *self._words]
+        return _matching(names, word)
+
+    def _behind_dot(self, command: str, before: str) -> Iterable[str]:
+        """Completions of the argument of a dot command, or of the command itself."""
+        if not command:
+            return COMMANDS
+        if len(before.split()) > 1:
+            return ()
+        match command:
+            case ".tables" | ".schema":
+                return self._tables
+            case ".explain":
+                return self._fields
+            case ".run":
+                from ...queries.queries import query_names
+
+                return query_names()
+            case ".mode":
+                return FORMATS
+            case ".timer":
+                return ("on", "off")
+        return ()
+
+    @functools.cached_property
+    def _tables(self) -> dict[str, list[str]]:
+        """Table name -> columns; with schema, and also without if it is optional."""
+        columns: dict[str, list[str]] = {}
+        for each in self._session.connection.documented():
+            name = each.name.lower()
+            if not name.startswith("_"):
+                columns[name] = columns[name if "." in name else f"main.{name}"] = [*each.columns]
+        return columns
+
+    @functools.cached_property
+    def _words(self) -> list[str]:
+        return [word for (word,) in self._session.listed("words").fetchall()]
+
+    @functools.cached_property
+    def _fields(self) -> list[str]:
+        return [field for (field,) in self._session.listed("field_names").fetchall()]
+
+    def _schemas(self) -> set[str]:
+        return {f"{table.partition('.')[0]}." for table in self._tables if "." in table}
+
+    def _columns_of(self, text: str) -> list[str]:
+        """Columns of the tables in a text; of all reductions if it names none."""
+        names = set(re.findall(r"[\w.]+", text.lower()))
+        tables = names & self._tables.keys() or {t for t in self._tables if "." not in t}
+        return [column for table in tables for column in self._tables[table]]
+
+    def _dotted(self, text: str, word: str) -> Iterable[str]:
+        """Columns after a table alias: u.cpu_s."""
+        alias = word.partition(".")[0]
+        if f"{alias.lower()}." in self._schemas():
+            return ()
+        return (f"{alias}.{column}" for column in self._columns_of(text))
+
+
+def _matching(names: Iterable[str], word: str) -> list[str]:
+    folded = word.lower()
+    return sorted({name for name in names if name.lower().startswith(folded)})
+
+
+_PROMPT, _MORE = "cpmon> ", "  ...> "
+_LONGEST = 10_000
 """Maximum lines of the history."""
 
 
@@ -55,7 +146,7 @@ def run_prompt(session: Session) -> None:
         while not session.over:
             try:
                 restore_interrupts()
-                line = _line(MORE if waiting else PROMPT)
+                line = _line(_MORE if waiting else _PROMPT)
                 remember(line)
                 waiting = _take(session, waiting, line + "\n")
             except EOFError:
@@ -106,7 +197,7 @@ def _line_editing(
     except ImportError:  # Python without readline: lines can be typed without editing
         yield lambda _line: None
         return
-    completer = Completer(session)
+    completer = _Completer(session)
     candidates: list[str] = []
 
     def complete(word: str, number: int) -> str | None:
@@ -117,7 +208,7 @@ def _line_editing(
         return candidates[number] if number < len(candidates) else None
 
     readline.set_completer(complete)
-    readline.set_completer_delims(DELIMITERS)
+    readline.set_completer_delims(_DELIMITERS)
     readline.parse_and_bind("tab: complete")
     readline.set_auto_history(False)
     file = history_file()
@@ -127,7 +218,7 @@ def _line_editing(
         yield lambda line: readline.add_history(line) if line.strip() else None
     finally:
         readline.set_completer(None)
-        readline.set_history_length(LONGEST)
+        readline.set_history_length(_LONGEST)
         try:
             file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             file.touch(mode=0o600)

@@ -123,7 +123,7 @@ def status(store: Path, last: int, what: str, out: Output) -> None:
       cpmon batch status --config /etc/cpmon/cpmon.toml
       cpmon batch status --what systems --format csv
     """
-    from ...batch.status import batch_status
+    from ...batch.summary import batch_status
 
     opened, plan, _ = _open(store, create=False)
     parts = batch_status(opened, plan, last)

@@ -162,7 +162,7 @@ def test_the_timer_speaks_on_standard_error(script: Script):
 
 
 def test_help_names_every_command(script: Script):
-    from cpmon.cli.shell.dot_commands import COMMANDS
+    from cpmon.cli.shell.session import COMMANDS
 
     answer = script(".help")
     assert all(usage in answer.text for usage, *_ in COMMANDS.values())

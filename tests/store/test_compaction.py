@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from bench.copies import copy_dump
-from cpmon.batch.days import dump_days
+from cpmon.batch.intake import dump_days
 from cpmon.batch.state import State
 from cpmon.cli.main import run
 from cpmon.config import Settings
