@@ -108,7 +108,7 @@ def _check_level(run: Run, place: str, what: str, since: str, until: str = "") -
     if is_within(run.cp_level, since, until):
         return
     raise CpmonError(
-        f"run {run.run_id}: {what} does not go with its CP level",
+        f"run {run.run_id}: {what} does not match its CP level",
         code="scenario-cp-level-mismatch",
         place=place,
         expected=f"CP {since} or later" if since else f"CP {until} or earlier",

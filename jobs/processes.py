@@ -98,9 +98,9 @@ def _end_with_parent() -> None:
 
 def _killed() -> CpmonError:
     return CpmonError(
-        "the system ended the process that was at work",
+        "the system killed the process of a unit",
         code="worker-killed",
-        found="it was killed twice, the second time as the only one; mostly memory is short then",
-        effect="the other units are done; nothing half-written of this one is read",
-        remedy="lower --jobs or memory_limit in the settings, then do the same again",
+        found="it was killed twice, the second time running alone; usually memory is short",
+        effect="the other units are done; partial output of this one is ignored",
+        remedy="lower --jobs or memory_limit in the settings, then run the command again",
     )

@@ -75,8 +75,8 @@ def starting(master: str | None) -> Iterator[None]:
             place=master,
             found=first_line(error),
             effect=_EFFECT,
-            remedy="try it without --master, on this machine alone; then see that --master names a"
-            " Spark that runs and can be reached",
+            remedy="try it without --master, on this machine alone; then check that --master names"
+            " a Spark that runs and can be reached",
         ) from None
 
 
@@ -229,8 +229,8 @@ def _given_up(error: Exception | None) -> CpmonError:
     return CpmonError(
         "Spark gave up before this was done",
         code="spark-job-failed",
-        found=first_line(error) if error else "no answer of its executor",
-        effect="what is done is kept",
-        remedy="look into the logs of its executors: they need cpmon and the same Python, memory"
-        " for a unit, and the store under the same path; then do the same again",
+        found=first_line(error) if error else "no answer from its executor",
+        effect="completed units are kept",
+        remedy="read the logs of its executors: they need cpmon and the same Python, memory"
+        " for a unit, and the store under the same path; then run the command again",
     )

@@ -439,7 +439,7 @@ class SetFramer:
         framed.used = stop
         self._open = Mce(mce.sample, mce.start + stop - at, mce.end) if stop < behind else None
         if final and self._open is not None:
-            self._truncated(base + stop, behind - stop, "what is there was landed")
+            self._truncated(base + stop, behind - stop, "the bytes present were landed")
         return True
 
     def _truncated(self, offset: int, missing: int, effect: str) -> None:

@@ -44,7 +44,7 @@ class RecordFindings:
         """
         until = decoded.layout.until
         if until and level and parse_release(level).is_behind(parse_release(until)):
-            detail = f"records of {decoded.layout.name}: none after {until}, says the layout"
+            detail = f"records of {decoded.layout.name}: none after {until} by the layout"
             self._tally.note(Code.RECORD_WITHDRAWN, decoded.layout.name, offsets, detail)
         if decoded.tail.null_count < len(decoded.tail):
             longer = decoded.tail.is_valid().to_numpy(zero_copy_only=False)
@@ -108,7 +108,7 @@ class RecordFindings:
             if len(run):
                 offset = self._empty[int(run[0])][1]
                 detail = "expected a record at its first byte, found zeros only"
-                effect = "what stood there is not in the dump"
+                effect = "its records are not in the dump"
                 findings.add(Code.FRAME_EMPTY, offset, detail, effect, count=len(run))
 
 

@@ -112,8 +112,8 @@ def test_a_record_that_a_dump_has_is_never_called_withdrawn_without_a_word(
     assert pages["MRUSEACT"]["why"] == pages["MRSTOXSG"]["why"] == "withdrawn, says its layout"
     assert "USER_RESOURCE_UTIL" in pages["MRUSEACT"]["reports"]
     assert {f["code"]: f["details"] for f in found["findings"]}["RECORD_WITHDRAWN"] == [
-        "records of stoxsg: none after 6.3.0, says the layout",
-        "records of useact: none after 6.4.0, says the layout",
+        "records of stoxsg: none after 6.3.0 by the layout",
+        "records of useact: none after 6.4.0 by the layout",
     ]
     assert cpmon("ingest", file, "--store", store).status is Status.WARNINGS
     report = " ".join(cpmon("report", "USER_RESOURCE_UTIL", "--store", store).text.split())

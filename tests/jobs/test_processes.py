@@ -45,7 +45,7 @@ def test_a_unit_whose_process_is_killed_is_named_and_the_others_are_done():
     assert [found[n].result for n in (0, 1, 3, 4, 5)] == [0, 2, 4, 6, 8]
     error = found[2].error
     assert isinstance(error, CpmonError)
-    assert "the system ended the process" in error.problem and "--jobs" in str(error.remedy)
+    assert "the system killed the process" in error.problem and "--jobs" in str(error.remedy)
 
 
 def test_a_process_that_is_killed_once_costs_nothing(tmp_path: Path):
