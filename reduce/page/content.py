@@ -111,6 +111,7 @@ TITLES = {
     "processors": "Processors",
     "users": "Users",
     "dasd": "Disks and storage",
+    "network": "Networks",
     "events": "Events",
     "configuration": "Configuration",
 }

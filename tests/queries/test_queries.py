@@ -33,13 +33,14 @@ def run(con: duckdb.DuckDBPyConnection, name: str, **given: str | float) -> list
     return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
 
 
-def test_five_queries_are_shipped_with_title_description_and_documented_parameters() -> None:
+def test_six_queries_are_shipped_with_title_description_and_documented_parameters() -> None:
     assert query_names() == [
         "busiest_users",
         "interval_gaps",
         "moves_2g_by_processor",
         "page_volumes_by_busy",
         "processor_balance",
+        "top_users",
     ]
     for q in queries():
         assert q.title
@@ -70,6 +71,20 @@ def test_busiest_users_add_their_virtual_cpus_but_not_their_time(
 def test_busiest_users_of_a_run_and_only_the_first(con: duckdb.DuckDBPyConnection) -> None:
     assert [row["user"] for row in run(con, "busiest_users", top=1, run="R1")] == ["ANNA"]
     assert run(con, "busiest_users", run="NONE") == []
+
+
+def test_top_users_have_a_list_for_each_kind() -> None:
+    rows = run(lab(), "top_users", top=2)
+    assert [(r["kind"], r["rank"], r["user"], r["amount"]) for r in rows] == [
+        ("processors", 1, "ANNA", 0.5),  # 42 and 3 s of 90, of both her processors
+        ("processors", 2, "DORA", 0.2),  # 3 s of the 15 to her logoff
+        ("I/Os a second", 1, "ANNA", 10.333),  # 930 in 90 s
+        ("I/Os a second", 2, "DORA", 1.733),
+        ("pages a second", 1, "ANNA", 4.333),  # 390 in 90 s
+        ("pages a second", 2, "DORA", 1.0),
+        ("share of time waiting", 1, "ANNA", 0.094),  # 8, 2, 6 and 1 of 180 samples
+    ]
+    assert run(lab(), "top_users", run="NONE") == []
 
 
 @pytest.mark.parametrize("name", ["busiest_users", "moves_2g_by_processor", "processor_balance"])

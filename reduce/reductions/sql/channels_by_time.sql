@@ -1,0 +1,42 @@
+-- How often high-frequency samples found each channel path busy, one row per
+-- system, interval and path that was found busy by the end of that UTC day
+-- (D0R9). By this partition alone: what others do with a path is not in it.
+CREATE OR REPLACE VIEW channels_by_time AS
+WITH used AS (
+  -- Most of the 256 entries are of no path. Paths used on later days have no
+  -- row: rows of a day stay the same. An interval that ends within a second of
+  -- a day counts to it.
+  SELECT system,
+         entry,
+         CAST(interval_end - INTERVAL '1000001' MICROSECOND AS DATE) AS day
+  FROM monitor.sytcpc_hfchbusy
+  WHERE interval_end IS NOT NULL
+  GROUP BY ALL
+  HAVING MAX(hfchbusy) > 0
+)
+SELECT b.system,
+       b.interval_end,
+       -- Id of the channel path, hexadecimal: the place of the entry, which is
+       -- believed.
+       upper(lpad(to_hex(CAST(b.entry AS BIGINT)), 2, '0')) AS channel,
+       -- Elapsed seconds T of the record. NULL at a first sample.
+       MAX(b.seconds) AS seconds,
+       -- High-frequency samples taken (HFCOUNT). NULL without SYTCPC deltas.
+       MAX(c.hfcount) AS samples,
+       -- Samples that found the path busy (HFCHBUSY). NULL without SYTCPC
+       -- deltas.
+       MAX(b.hfchbusy) AS busy_samples,
+       all_doubts(nullif(concat_ws(', ', b.doubts, c.doubts), '')) AS doubts
+FROM interval.sytcpc_hfchbusy AS b
+JOIN used AS u
+  ON u.system = b.system
+  AND u.entry = b.entry
+  AND u.day
+    = CAST(b.interval_end - INTERVAL '1000001' MICROSECOND AS DATE)
+LEFT JOIN interval.sytcpc AS c
+  ON c.system = b.system
+  AND c.interval_end = b.interval_end
+  AND c.dump = b.dump
+  AND c.record_offset = b.record_offset
+WHERE b.interval_end IS NOT NULL
+GROUP BY b.system, b.interval_end, b.entry;
