@@ -86,15 +86,21 @@ COMMANDS = {
     "classes": ("store", "Say which users belong together."),
     "reduce": ("store", "Compute the reductions of a store and keep their results."),
     "report": ("results", "Print a report by time."),
-    "exceptions": ("results", "Look for what should not be: rules, and where they are met."),
-    "validate": ("results", "Check what landed by rules: keys, counters, sums that close."),
+    "exceptions": (
+        "results.rule_commands",
+        "Look for what should not be: rules, and where they are met.",
+    ),
+    "validate": (
+        "results.rule_commands",
+        "Check what landed by rules: keys, counters, sums that close.",
+    ),
     "compare": ("results", "Print a comparison table of runs, with its ratios."),
     "batch": ("site", "Land what arrives, reduce and report, unattended."),
     "store": ("store", "See what a store holds, keep it in order."),
     "query": ("results", "Ask a store by SQL, or by the name of a query."),
     "shell": ("shell", "Ask a store by SQL at a prompt."),
     "config": ("site", "See the settings and where each came from, or check a file."),
-    "completion": ("site", "Print what makes a shell complete words."),
+    "completion": ("site", "Print the completion script of a shell."),
     "schema": ("site", "Look up records and fields; bring in IBM's pages of them."),
 }
 """Command -> its package and description, in the order of a first session.

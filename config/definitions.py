@@ -1,7 +1,7 @@
-"""What a site defines itself: reports, metrics, reductions and questions, in files of one folder.
+"""Definitions of a site: reports, metrics, reductions and queries, in files of one folder.
 
 The folder is `reports` beside the settings, or in a store whose settings are trusted. Its files are
-read once, so that processes that share work share its texts and not the folder.
+read once, and their texts are passed to worker processes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _caches: list[Callable[[], None]] = []
 
 @dataclass(frozen=True, slots=True)
 class Definitions:
-    """The files of such a folder.
+    """The definition files of a site.
 
     Attributes:
         folder: its path, for messages. texts: name and content of each file, by name.
@@ -71,12 +71,12 @@ _used = Definitions()
 
 
 def definitions() -> Definitions:
-    """The definitions of the site that hold in this process."""
+    """The active definitions of this process."""
     return _used
 
 
 def use(chosen: Definitions) -> None:
-    """Let these hold from now on, over the shipped ones."""
+    """Activate definitions, which take precedence over the shipped ones; clears the caches."""
     global _used  # noqa: PLW0603 - one process has one set of definitions
     if chosen != _used:
         _used = chosen
@@ -85,7 +85,7 @@ def use(chosen: Definitions) -> None:
 
 
 def of_definitions(function: Callable[..., Value]) -> Callable[..., Value]:
-    """Compute each value of a function once for a set of definitions."""
+    """Decorator: caches a function until other definitions are activated."""
     cached = functools.cache(function)
     _caches.append(cached.cache_clear)
     return cached

@@ -33,7 +33,7 @@ class Shift:
 
 
 SYSTEM_ZONE = "system"
-"""In place of a zone's name: that of the measured system, from its records."""
+"""Stands for the zone of the measured system, from its records."""
 _FIXED = re.compile(r"GMT([+-])(\d\d):(\d\d)")
 
 
@@ -59,7 +59,7 @@ def find_zone(name: str) -> ZoneInfo:
 
 
 def zone_name(seconds: int) -> str:
-    """The name of the zone that is always so far ahead of UTC: GMT+05:30; DuckDB knows it too."""
+    """The name of a zone with a fixed offset from UTC: GMT+05:30, which DuckDB accepts too."""
     minutes = abs(seconds) // 60
     return f"GMT{'-' if seconds < 0 else '+'}{minutes // 60:02d}:{minutes % 60:02d}"
 

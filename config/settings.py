@@ -436,7 +436,7 @@ def _is_file(path: Path) -> bool:
 
 
 def _exists(path: Path, check: Callable[[Path], bool]) -> bool:
-    """Whether settings are there; where this user may not look there are none for it."""
+    """Whether a file or folder exists; False if this user may not look."""
     try:
         return check(path)
     except PermissionError:

@@ -50,14 +50,14 @@ LIMITS = Limits(memory="256MB")
 
 
 def check_dump(source: Source, release: str = "", progress: Progress | None = None) -> Checked:
-    """What is wrong with a dump; nothing is left of it.
+    """Check a dump in a scratch store, which is deleted afterwards.
 
     Args:
         release: of the system that wrote the dump, if it is to be another than the dump states.
         progress: called after every window.
 
     Raises:
-        DumpError: it is no monitor data.
+        DumpError: it is not monitor data.
         CpmonError: the disk has no room for the dump's tables.
     """
     return _checked(Reader(source, release), progress)
@@ -65,15 +65,15 @@ def check_dump(source: Source, release: str = "", progress: Progress | None = No
 
 @dataclass
 class Diagnosis:
-    """What one input is.
+    """The findings and contents of one input.
 
     Attributes:
         stored_size: bytes on disk, None for a pipe.
         sha256: of the stored file, empty for a pipe or device.
-        compression, wrapping, container: what is around the monitor's data.
-        content: hash of the decompressed bytes, which names the dump in a store; empty where it
+        compression, wrapping, container: encodings around the monitor data.
+        content: hash of the decompressed bytes, which identifies the dump in a store; empty if it
             was refused.
-        refused: why it cannot be read; then inventory and check have nothing.
+        refused: why it cannot be read; then inventory and check are empty.
         mostly_lost: why it does not land although it can be read.
     """
 
@@ -95,12 +95,12 @@ class Diagnosis:
         return self.inventory.configuration.release
 
     def details(self, code: Code, *, names: bool) -> list[str]:
-        """What is told of a finding; without `names` nothing that may quote the dump."""
+        """The details of a finding; without `names`, none that may quote the dump."""
         return self.checked.findings.details(code) if names or not code.quotes else []
 
 
 def diagnose(source: Source, release: str = "", progress: Progress | None = None) -> Diagnosis:
-    """Count and check a dump in one reading. What is no dump is no error here.
+    """Count and check a dump in one pass; a file that is no dump is reported, not raised.
 
     Args:
         release: of the system that wrote it, if it is to be another than the dump states.
@@ -134,7 +134,7 @@ def stored_hash(path: Path) -> str:
 
 
 def _checked(reader: Reader, progress: Progress | None, look: Look | None = None) -> Checked:
-    """A dump landed and judged.
+    """Land a dump in a scratch store and validate it.
 
     Args:
         look: called with each window of it.
@@ -155,7 +155,7 @@ def _checked(reader: Reader, progress: Progress | None, look: Look | None = None
 
 @contextmanager
 def _scratch() -> Iterator[Store]:
-    """A store that is gone at the exit; what a disk refuses becomes an error with a remedy."""
+    """A temporary store; maps disk errors to CpmonError with a remedy."""
     try:
         with TemporaryDirectory(prefix="cpmon-check-") as folder:
             yield Store(Path(folder, "store"), create=True)
