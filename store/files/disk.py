@@ -1,4 +1,4 @@
-"""Durable writes, and errors of a disk with their remedies."""
+"""Durable writes, and the mapping of disk errors to StoreError with a remedy."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from pathlib import Path
 from ...core.atomic import replacing
 from ...core.errors import StoreError
 
-_AGAIN = "then do the same again; what was half-written is removed by the next ingest"
+_RETRY = "then run the command again; the next ingest removes unfinished files"
 
 
 @dataclass(frozen=True)
-class _Refusal:
-    """What is wrong when a disk refuses something, and what helps."""
+class _DiskProblem:
+    """Problem and remedy of a kind of disk error."""
 
     problem: str
     _: KW_ONLY
@@ -30,94 +30,97 @@ class _Refusal:
             code=self.code,
             place=place,
             found=found,
-            effect="nothing was changed; what had landed before is as it was",
+            effect="nothing was changed; landed dumps are intact",
             remedy=self.remedy,
         )
 
 
-_KNOWN = {
-    errno.ENOSPC: _Refusal(
+_PROBLEMS = {
+    errno.ENOSPC: _DiskProblem(
         "the disk of the store is full",
         code="disk-full",
-        remedy=f"make room on it, or let the store have a larger one, {_AGAIN}",
+        remedy=f"free some space, or move the store to a larger disk, {_RETRY}",
     ),
-    errno.EDQUOT: _Refusal(
-        "the quota of the store's disk is used up",
+    errno.EDQUOT: _DiskProblem(
+        "the disk quota of the store is exhausted",
         code="disk-quota-exceeded",
-        remedy=f"have it raised, {_AGAIN}",
+        remedy=f"ask for a higher quota, {_RETRY}",
     ),
-    errno.EFBIG: _Refusal(
+    errno.EFBIG: _DiskProblem(
         "a file of the store would be larger than this process may write",
         code="file-size-limit-exceeded",
-        remedy=f"raise the limit (ulimit -f), {_AGAIN}",
+        remedy=f"raise the limit (ulimit -f), {_RETRY}",
     ),
-    errno.EROFS: _Refusal(
+    errno.EROFS: _DiskProblem(
         "the disk of the store is read-only",
         code="disk-read-only",
-        remedy="mount it for writing, or name another store with --store; it can be read as it is",
+        remedy="remount it read-write, or name another store with --store; queries still work",
     ),
     **dict.fromkeys(
         (errno.EACCES, errno.EPERM),
-        _Refusal(
+        _DiskProblem(
             "the store may not be written",
             code="store-write-denied",
-            remedy="let its owner ingest, or have the rights to its folders changed",
+            remedy="run the command as the owner of the store, or change the rights to its folders",
         ),
     ),
-    errno.EIO: _Refusal(
-        "the disk of the store fails",
+    errno.EIO: _DiskProblem(
+        "the disk of the store reports an I/O error",
         code="disk-failing",
-        remedy="look into the system's log; have the disk repaired, then do the same again",
+        remedy="check the system log and repair the disk, then run the command again",
     ),
     **dict.fromkeys(
         (errno.EMFILE, errno.ENFILE),
-        _Refusal(
+        _DiskProblem(
             "too many files are open at once",
             code="open-files-limit-exceeded",
-            remedy="raise the limit of open files (ulimit -n 4096), then do the same again",
+            remedy="raise the limit of open files (ulimit -n 4096), then run the command again",
         ),
     ),
 }
 _OF_READERS = (errno.EIO, errno.EMFILE, errno.ENFILE)
-"""What keeps a file from being read that may be good."""
+"""Errors of reads that say nothing about the file itself."""
 
 
 def read_error(error: Exception) -> StoreError | None:
-    """What keeps a file from being read that may be good; None for any other error."""
-    found = error if isinstance(error, OSError) and error.errno else disk_error(error)
-    if found.errno not in _OF_READERS:
+    """StoreError for a read error that says nothing about the file itself; None for others."""
+    os_error = error if isinstance(error, OSError) and error.errno else disk_error(error)
+    if os_error.errno not in _OF_READERS:
         return None
-    return _KNOWN[found.errno].error(str(error).partition("\n")[0])
+    return _PROBLEMS[os_error.errno].error(str(error).partition("\n")[0])
 
 
 def disk_error(error: Exception) -> OSError:
-    """What DuckDB reports of a disk, as the error that Python itself would have raised."""
+    """Converts a disk error reported by DuckDB into the OSError that Python would raise."""
     message = str(error)
-    number = next((number for number in _KNOWN if os.strerror(number) in message), None)
+    number = next((number for number in _PROBLEMS if os.strerror(number) in message), None)
     return OSError(message) if number is None else OSError(number, message)
 
 
 @contextmanager
 def writing(root: Path) -> Iterator[None]:
-    """Turn what a disk refuses into a StoreError; other errors pass.
+    """Maps OSError to StoreError with a remedy; other errors pass unchanged.
+
+    Args:
+        root: named in the message if the error names no file.
 
     Raises:
-        StoreError: the disk is full, read-only, failing, or not ours.
+        StoreError: the disk is full, read-only, failing, or not writable by this user.
     """
     try:
         yield
     except OSError as error:
-        if error.errno not in _KNOWN:
+        if error.errno not in _PROBLEMS:
             raise
         place = str(error.filename or root)
-        raise _KNOWN[error.errno].error(error.strerror, place) from error
+        raise _PROBLEMS[error.errno].error(error.strerror, place) from error
 
 
 def replace_durably(path: Path, content: str | bytes) -> None:
-    """Write a small file so that a reader sees the old or the new one, after a crash as well.
+    """Replaces a small file atomically and durably.
 
     Raises:
-        StoreError: the disk refuses it.
+        StoreError: the file cannot be written.
     """
     with writing(path.parent):
         with replacing(path) as part:
@@ -126,10 +129,10 @@ def replace_durably(path: Path, content: str | bytes) -> None:
 
 
 def make_private(folder: Path) -> None:
-    """Make a folder, unless it exists, that only those may read who may write to it.
+    """Creates a folder that is readable only for those who may write to it, unless it exists.
 
     Raises:
-        OSError: the disk refuses it.
+        OSError: the folder cannot be created.
     """
     try:
         folder.mkdir()
@@ -143,7 +146,7 @@ def make_private(folder: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make the names in a folder durable."""
+    """Makes the directory entries of a folder durable."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -152,7 +155,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def write_durably(path: Path, content: str | bytes) -> None:
-    """Write a small file; it is on the disk when this returns."""
+    """Writes a small file and syncs it to disk."""
     with path.open("wb") as file:
         file.write(content.encode() if isinstance(content, str) else content)
         file.flush()

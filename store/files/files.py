@@ -1,4 +1,4 @@
-"""What a store asks of the place that holds its files, be it a folder or object storage."""
+"""The interface of a file storage: a local folder or object storage."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ class File:
     """A file of a store.
 
     Attributes:
-        name: from the root of the store, with slashes: `records/system=A/date=2001-12-18/...`.
-        size: bytes.
+        name: path below the root of the store: `records/system=A/date=2001-12-18/...`.
+        size: in bytes.
     """
 
     name: str
@@ -24,11 +24,11 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Inside:
-    """What is directly in a folder.
+    """The direct content of a folder.
 
     Attributes:
-        folders: their names, from the root of the store, in order.
-        files: in order of their names.
+        folders: paths below the root of the store, sorted.
+        files: sorted by name.
     """
 
     folders: list[str]
@@ -36,15 +36,15 @@ class Inside:
 
 
 class Files(Protocol):
-    """The files of a store. Names are relative to it; a folder is what names have in common.
+    """The files of a store. Names are paths below its root; a folder is a common prefix of names.
 
-    A file is there as a whole or not at all, and durable when the call returns. All methods but
-    `read` raise StoreError where the disk, the network or its owner refuses; so does `read`, except
-    that it raises FileNotFoundError where there is no such file.
+    Writes are atomic, and durable when the call returns. All methods raise StoreError if the disk,
+    the network or the access rights prevent the operation; `read` raises FileNotFoundError if there
+    is no such file.
 
     Attributes:
-        location: as the user named it, without a slash at the end.
-        is_local: whether the files are in a folder of this machine.
+        location: as the user named it, without a trailing slash.
+        is_local: whether the files are in a local folder.
     """
 
     location: str
@@ -54,60 +54,60 @@ class Files(Protocol):
         """The bytes of a file."""
 
     def exists(self, name: str) -> bool:
-        """Whether there is such a file."""
+        """Whether a file exists."""
 
     def inside(self, folder: str = "") -> Inside:
-        """What is directly in a folder; nothing where it does not exist."""
+        """The direct content of a folder; empty if it does not exist."""
 
     def below(self, folder: str = "") -> Iterator[File]:
-        """All files of a folder and of its folders, in any order."""
+        """Yields all files below a folder, in any order."""
 
     def names(self, folder: str = "") -> Iterator[str]:
-        """The names of all files of a folder and of its folders, in any order."""
+        """Yields the names of all files below a folder, in any order."""
 
     def changed(self, name: str) -> float:
-        """When a file was written, in seconds since 1970; 0 where there is none."""
+        """When a file was written, in seconds since 1970; 0 if there is no such file."""
 
     def size(self, name: str) -> int:
-        """The bytes of a file."""
+        """Size of a file in bytes."""
 
     def create(self, name: str, data: bytes) -> bool:
-        """Make a file unless there is one. Of several that try at once exactly one gets True.
+        """Creates a file unless it exists. Of concurrent calls, exactly one returns True.
 
         Args:
-            data: no two writers have the same: in object storage it says whose the file is.
+            data: differs between writers: in object storage it identifies the one that succeeded.
         """
 
     def replace(self, name: str, data: bytes) -> None:
-        """Make a file, or put another in its place."""
+        """Creates or replaces a file."""
 
     def publish(self, finished: Mapping[str, Path]) -> None:
-        """Make finished, durable files of this machine files of the store: name -> file.
+        """Moves finished, durable local files into the store. `finished`: name -> local file.
 
-        The local ones are gone then, or removed with the scratch folder they are in. Those that
-        come after one that fails may not be there; so what says that they are complete comes last.
+        The local files may remain; they are removed with their scratch folder. If one fails, those
+        after it may be missing, so the file that marks them as complete must come last.
         """
 
     def delete(self, names: Iterable[str]) -> None:
-        """Remove files, those that are there."""
+        """Deletes files; missing ones are ignored."""
 
     def delete_folders(self, folders: Iterable[str]) -> None:
-        """Remove folders with all that is in them, and the folder above where that is then empty.
+        """Deletes folders with their content, and a parent folder that is then empty.
 
-        On a disk each goes at once, for whoever looks into it, and none comes back after a crash.
+        On a disk each folder disappears atomically, and does not reappear after a crash.
         """
 
     def opened(self, name: str) -> Any:
-        """A file for pyarrow, which reads parts of it: a path, or what has `seek` and `read`."""
+        """A file that pyarrow reads in parts: a path, or an object with `seek` and `read`."""
 
     def uri(self, name: str) -> str:
-        """Where a file is, for people and for programs that take a path as it is."""
+        """Path or URL of a file, for people and for programs that do not interpret it."""
 
     def engine_path(self, name: str) -> str:
-        """What DuckDB knows a file by, or those of a pattern: `name` alone can be one.
+        """Path of a file, or of files that match a pattern, in DuckDB's syntax.
 
-        No character of the path of the store itself means anything in it.
+        `name` may be a pattern; no character of the store's own path is interpreted.
         """
 
     def scratch(self) -> AbstractContextManager[Path]:
-        """A folder of this machine for unfinished work; it is removed at the end."""
+        """A local folder for unfinished work, deleted on exit."""

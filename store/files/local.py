@@ -1,4 +1,4 @@
-"""The files of a store in a folder of this machine."""
+"""The files of a store in a local folder."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ from .files import File, Inside
 from .plain_paths import plain_path
 
 STAGING = "staging"
-"""The folder for what is not finished."""
+"""Folder of unfinished files."""
 _NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
-"""What disks without hard links answer."""
+"""Errors of `link` on file systems without hard links."""
 
 
 class LocalFiles:
-    """The files below a folder."""
+    """`Files` below a local folder."""
 
     is_local = True
 
     def __init__(self, root: str | Path) -> None:
-        """Nothing is read or made."""
+        """Reads and creates nothing."""
         self.root = Path(root)
         self.location = str(root).rstrip("/") or "/"
 
     def read(self, name: str) -> bytes:
-        """The bytes of a file."""
+        """The content of a file."""
         return self._path(name).read_bytes()
 
     def exists(self, name: str) -> bool:
-        """Whether there is such a file."""
+        """Whether a file exists."""
         return self._path(name).is_file()
 
     def inside(self, folder: str = "") -> Inside:
-        """What is directly in a folder; nothing where it does not exist."""
+        """The direct content of a folder; empty if it does not exist."""
         folders, files = [], []
         for entry in _entries(self._path(folder)):
             name = f"{folder}/{entry.name}" if folder else entry.name
@@ -53,14 +53,14 @@ class LocalFiles:
         return Inside(sorted(folders), sorted(files, key=lambda file: file.name))
 
     def below(self, folder: str = "") -> Iterator[File]:
-        """All files of a folder and of its folders."""
+        """Yields all files below a folder."""
         content = self.inside(folder)
         yield from content.files
-        for each in content.folders:
-            yield from self.below(each)
+        for subfolder in content.folders:
+            yield from self.below(subfolder)
 
     def names(self, folder: str = "") -> Iterator[str]:
-        """The names of all files of a folder and of its folders; none is looked at."""
+        """Yields the names of all files below a folder, without a `stat` of each."""
         for entry in _entries(self._path(folder)):
             name = f"{folder}/{entry.name}" if folder else entry.name
             if entry.is_dir():
@@ -69,18 +69,18 @@ class LocalFiles:
                 yield name
 
     def changed(self, name: str) -> float:
-        """When a file was written; 0 where there is none."""
+        """When a file was written, in seconds since 1970; 0 if there is no such file."""
         try:
-            return os.stat(f"{self.root}/{name}").st_mtime  # noqa: PTH116 - of each dump: no Path
+            return os.stat(f"{self.root}/{name}").st_mtime  # noqa: PTH116 - called for each dump: no Path
         except FileNotFoundError:
             return 0
 
     def size(self, name: str) -> int:
-        """The bytes of a file."""
+        """Size of a file in bytes."""
         return self._path(name).stat().st_size
 
     def create(self, name: str, data: bytes) -> bool:
-        """Make a file unless there is one."""
+        """Creates a file unless it exists; returns whether this call created it."""
         path = self._path(name)
         with writing(self.root):
             if path.exists():
@@ -96,14 +96,14 @@ class LocalFiles:
         return True
 
     def replace(self, name: str, data: bytes) -> None:
-        """Make a file, or put another in its place."""
+        """Creates or replaces a file."""
         path = self._path(name)
         with writing(self.root):
             make_folder(self.root, path.parent)
         replace_durably(path, data)
 
     def publish(self, finished: Mapping[str, Path]) -> None:
-        """Rename finished files into the store; those of another disk are copied."""
+        """Renames finished files into the store; copies those on another disk."""
         with writing(self.root):
             folders = set()
             for name, file in finished.items():
@@ -115,40 +115,40 @@ class LocalFiles:
                 sync_folder(folder)
 
     def delete(self, names: Iterable[str]) -> None:
-        """Remove files, those that are there."""
+        """Deletes files; missing ones are ignored."""
         with writing(self.root):
             for name in names:
                 self._path(name).unlink(missing_ok=True)
 
     def delete_folders(self, folders: Iterable[str]) -> None:
-        """Remove folders, and the folder above where that is then empty."""
+        """Deletes folders with their content, and parent folders that are then empty."""
         with self.scratch() as trash, writing(self.root):
-            above = set()
+            parents = set()
             for number, folder in enumerate(folders):
-                above.add(self._path(folder).parent)
-                with suppress(FileNotFoundError):  # done before by a process that was killed
+                parents.add(self._path(folder).parent)
+                with suppress(FileNotFoundError):  # renamed earlier by a process that was killed
                     self._path(folder).rename(trash / str(number))
-            for parent in sorted(above):
+            for parent in sorted(parents):
                 with suppress(OSError):  # it is not empty
                     parent.rmdir()
                 with suppress(FileNotFoundError):
                     sync_folder(parent if parent.exists() else parent.parent)
 
     def opened(self, name: str) -> str:
-        """The path of a file."""
+        """Path of a file, for pyarrow."""
         return self.engine_path(name)
 
     def uri(self, name: str) -> str:
-        """The absolute path of a file."""
+        """Absolute path of a file."""
         return str(self._path(name).absolute())
 
     def engine_path(self, name: str) -> str:
-        """The absolute path of a file, through a link if that of the store has odd characters."""
+        """Absolute path of a file; through a link if the store's has special characters."""
         return f"{plain_path(self.root)}/{name}"
 
     @contextmanager
     def scratch(self) -> Iterator[Path]:
-        """A folder on the disk of the store."""
+        """A temporary folder on the disk of the store."""
         with ExitStack() as stack:
             with writing(self.root):
                 make_private(self.root / STAGING)
@@ -156,7 +156,9 @@ class LocalFiles:
             yield folder
 
     def _path(self, name: str) -> Path:
-        return Path(f"{self.root}/{name}")  # one that begins with a slash is no other place
+        return Path(
+            f"{self.root}/{name}"
+        )  # not `root / name`: an absolute name must stay below the root
 
 
 def _entries(folder: Path) -> list[os.DirEntry[str]]:
@@ -168,11 +170,11 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
 
 
 def make_folder(root: Path, folder: Path) -> None:
-    """Make a folder of a store and those above it, durably.
+    """Creates a folder of a store and its parents, durably.
 
     Raises:
-        StoreError: one of them is a link.
-        OSError: the disk refuses it.
+        StoreError: one of them is a symlink.
+        OSError: a folder cannot be created.
     """
     check_inside(root, folder)
     _make_folder(folder)
@@ -187,30 +189,26 @@ def _make_folder(folder: Path) -> None:
 
 
 def check_inside(root: Path, folder: Path) -> None:
-    """Refuse to change what only seems to be in a store.
+    """Checks that a folder lies inside a store.
 
     Raises:
-        StoreError: the folder, or one above it, is a link, or it is elsewhere.
+        StoreError: the folder or a parent is a symlink, or it is outside of the store.
     """
-    place = root.resolve()
-    if folder.resolve() != place / folder.relative_to(root):
+    resolved = root.resolve()
+    if folder.resolve() != resolved / folder.relative_to(root):
         raise StoreError(
-            "a folder of the store is a link, or leads out of it",
+            "a folder of the store is a symlink, or lies outside of it",
             code="store-folder-is-link",
             place=str(folder),
-            expected=f"a folder of {root} itself",
+            expected=f"a folder inside {root}",
             found=str(folder.resolve()),
-            effect="nothing behind it was removed or written",
+            effect="nothing was deleted or written there",
             remedy="replace it by a folder; a store on another disk is mounted or named as a whole",
         )
 
 
 def _name_once(part: Path, path: Path) -> None:
-    """Give a finished file a name that no other has.
-
-    Raises:
-        FileExistsError: another has it.
-    """
+    """Gives a finished file its name; raises FileExistsError if the name is taken."""
     try:
         os.link(part, path)
     except OSError as error:
@@ -220,7 +218,7 @@ def _name_once(part: Path, path: Path) -> None:
 
 
 def _rename_alone(part: Path, path: Path) -> None:
-    """The same on a disk without hard links: one process at a time."""
+    """Does the same on a disk without hard links, under a lock of the folder."""
     handle = os.open(path.parent, os.O_RDONLY)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
@@ -232,7 +230,7 @@ def _rename_alone(part: Path, path: Path) -> None:
 
 
 def _rename(file: Path, path: Path) -> None:
-    """Rename a file; one of another disk is copied, then removed."""
+    """Renames a file; copies and deletes it if it is on another disk."""
     try:
         file.replace(path)
     except OSError as error:

@@ -22,12 +22,12 @@ def open_files(location: str) -> Files:
         return LocalFiles(location)
     if scheme not in SCHEMES:
         raise StoreError(
-            f"no store can be at {scheme}:",
+            f"{scheme}: is not a supported location of a store",
             code="store-location-unsupported",
             place=location,
             expected="a path, s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, or abfss://CONTAINER@...",
-            effect="nothing was read or made",
-            remedy="name such a place, or mount it: a path is taken as it is",
+            effect="nothing was read or written",
+            remedy="name such a location, or mount the storage and name its path",
         )
     from .objects import ObjectFiles
 

@@ -1,8 +1,8 @@
-"""The files of a store in object storage: S3 and what speaks like it, Google's, Azure's.
+"""The files of a store in object storage: S3 and compatible servers, Google Cloud, Azure.
 
-An object is there as a whole or not at all, so nothing is renamed. One that must be made only once
-is put on the condition that there is none (`If-None-Match: *`), which the server decides. If its
-answer is lost on the way, the request is sent again and then refused: what is there settles it.
+Objects are written atomically, so nothing is renamed. An object that must be created only once is
+put conditionally (`If-None-Match: *`); the server decides. If its answer is lost, the retried
+request is refused, and the content of the object tells who created it.
 """
 
 from __future__ import annotations
@@ -27,60 +27,59 @@ if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
 UPLOADS = 4
-"""Files that are sent at once."""
+"""Concurrency limit of uploads and deletions."""
 PARTS = 4
-"""Parts of a file, of 5 MB, that are sent at once."""
+"""Concurrency limit of the parts, of 5 MB, of one upload."""
 DELETED = 1_000
-"""Objects that one request removes, at most."""
+"""Maximum number of objects that one request deletes."""
 _ENDPOINTS = (
     *("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"),
     *("GOOGLE_BASE_URL", "AZURE_STORAGE_ENDPOINT", "AZURE_ENDPOINT"),
 )
-"""Variables that name another server than the provider's."""
+"""Environment variables that name another server than the provider's."""
 _CODE = re.compile(r"<Code>(\w+)</Code>")
 _INSTANCE = "//169.254.169.254/"
-"""Machines of a provider are asked there for credentials, where the environment has none."""
+"""Metadata service of cloud machines, queried for credentials if the environment has none."""
 TIMEOUTS = {"connect_timeout": timedelta(seconds=5), "timeout": timedelta(seconds=60)}
-"""How long a server may take, so that no command hangs: for a connection, for a request with its
-answer."""
+"""Time limits for connecting and for a request with its answer, so that no command hangs."""
 RETRY_S = "CPMON_RETRY_SECONDS"
-"""Variable that says for how many seconds a request is sent again after an error on the way or of
-the server, at longer and longer intervals."""
+"""Environment variable: seconds during which a request is retried after an error of the network or
+the server, with increasing delays."""
 RETRY_FOR_S = 60
 _BUSY = ("SlowDown", "ServiceUnavailable", "ServerBusy", "InternalError", "RequestTimeout")
-"""What servers answer that have too much to do."""
+"""Error codes of overloaded servers."""
 _MISSING = ("NoSuchKey", "BlobNotFound")
-"""What servers call an object that is not there."""
+"""Error codes for a missing object."""
 
 
 class ObjectFiles:
-    """The objects whose names begin with a prefix."""
+    """`Files` in object storage: the objects below a prefix."""
 
     is_local = False
 
     def __init__(self, location: str) -> None:
-        """Nothing is sent yet.
+        """Opens the location; sends no request.
 
         Args:
             location: SCHEME://BUCKET/PREFIX; credentials come from the environment.
 
         Raises:
-            StoreError: the package for it is missing, or the location has no bucket.
+            StoreError: the package obstore is missing, or the location has no bucket.
         """
         self._store = _opened(location)
         self.location = location.rstrip("/")
 
     def read(self, name: str) -> bytes:
-        """The bytes of an object."""
+        """The content of an object."""
         with self._translated_errors(name, may_be_missing=True):
             return bytes(_obstore().get(self._store, name).bytes())
 
     def exists(self, name: str) -> bool:
-        """Whether there is such an object."""
+        """Whether an object exists."""
         return self.changed(name) > 0
 
     def inside(self, folder: str = "") -> Inside:
-        """What is directly in a folder: one request for each thousand of it."""
+        """The direct content of a folder: one request for each thousand entries."""
         with self._translated_errors(folder):
             listed = _obstore().list_with_delimiter(self._store, folder or None)
         files = [File(entry["path"], entry["size"]) for entry in listed["objects"]]
@@ -88,17 +87,17 @@ class ObjectFiles:
         return Inside(sorted(listed["common_prefixes"]), files)
 
     def below(self, folder: str = "") -> Iterator[File]:
-        """All files of a folder and of its folders: one request for each thousand."""
+        """Yields all files below a folder: one request for each thousand."""
         with self._translated_errors(folder):
             for page in _obstore().list(self._store, folder or None):
                 yield from (File(entry["path"], entry["size"]) for entry in page)
 
     def names(self, folder: str = "") -> Iterator[str]:
-        """The names of all files of a folder and of its folders."""
+        """The names of all files below a folder."""
         return (file.name for file in self.below(folder))
 
     def changed(self, name: str) -> float:
-        """When an object was written; 0 where there is none."""
+        """When an object was written, in seconds since 1970; 0 if there is none."""
         try:
             with self._translated_errors(name, may_be_missing=True):
                 head = _obstore().head(self._store, name)
@@ -107,7 +106,7 @@ class ObjectFiles:
         return float(head["last_modified"].timestamp())
 
     def size(self, name: str) -> int:
-        """Bytes of an object.
+        """Size of an object in bytes.
 
         Raises:
             FileNotFoundError: there is none.
@@ -116,7 +115,7 @@ class ObjectFiles:
             return int(_obstore().head(self._store, name)["size"])
 
     def part(self, name: str, start: int, length: int) -> bytes:
-        """Some bytes of an object.
+        """`length` bytes of an object from `start`.
 
         Raises:
             FileNotFoundError: there is none.
@@ -125,11 +124,13 @@ class ObjectFiles:
             return bytes(_obstore().get_range(self._store, name, start=start, length=length))
 
     def create(self, name: str, data: bytes) -> bool:
-        """Make an object unless there is one. What is there decides, not the answer of the server.
+        """Creates an object unless it exists; returns whether this call created it.
+
+        The content of the object decides, not the answer of the server.
 
         Raises:
-            StoreError: it is refused. If the answer was lost, and what is there cannot be read, it
-                may have been made all the same.
+            StoreError: the request failed. If its answer was lost and the object cannot be read, it
+                may have been created nevertheless.
         """
         exceptions = _obstore().exceptions
         try:
@@ -138,7 +139,7 @@ class ObjectFiles:
                     _obstore().put(self._store, name, data, mode="create", use_multipart=False)
                 except (exceptions.AlreadyExistsError, exceptions.PreconditionError):
                     return self.read(name) == data
-        except FileNotFoundError:  # removed since
+        except FileNotFoundError:  # deleted meanwhile
             return False
         except StoreError:
             with suppress(FileNotFoundError, StoreError):
@@ -148,12 +149,12 @@ class ObjectFiles:
         return True
 
     def replace(self, name: str, data: bytes) -> None:
-        """Make an object, or put another in its place."""
+        """Creates or replaces an object."""
         with self._translated_errors(name):
             _obstore().put(self._store, name, data)
 
     def publish(self, finished: Mapping[str, Path]) -> None:
-        """Send finished files, several at once."""
+        """Uploads finished files concurrently."""
 
         def send(item: tuple[str, Path]) -> None:
             name, file = item
@@ -163,7 +164,7 @@ class ObjectFiles:
         _each(send, finished.items())
 
     def delete(self, names: Iterable[str]) -> None:
-        """Remove objects, those that are there."""
+        """Deletes objects; missing ones are ignored."""
         listed = list(names)
         for begin in range(0, len(listed), DELETED):
             self._delete(listed[begin : begin + DELETED])
@@ -172,17 +173,17 @@ class ObjectFiles:
         try:
             with self._translated_errors(names[0], may_be_missing=True):
                 _obstore().delete(self._store, names)
-        except FileNotFoundError:  # some servers refuse to remove what is not there
+        except FileNotFoundError:  # some servers refuse to delete a missing object
             if len(names) > 1:
                 _each(self._delete, ([name] for name in names))
 
     def delete_folders(self, folders: Iterable[str]) -> None:
-        """Remove the objects of folders."""
+        """Deletes the objects of folders."""
         for folder in folders:
             self.delete([*self.names(folder)])
 
     def opened(self, name: str) -> ObjectReader:
-        """An object of which parts are requested as they are read."""
+        """An object for pyarrow, whose parts are requested on read."""
         return ObjectReader(functools.partial(self.part, name), self.size(name))
 
     def uri(self, name: str) -> str:
@@ -190,21 +191,21 @@ class ObjectFiles:
         return f"{self.location}/{name}"
 
     def engine_path(self, name: str) -> str:
-        """The same with a prefix that DuckDB finds no pattern and no `key=value` in."""
+        """The URL, quoted so that DuckDB finds no pattern and no `key=value` in the location."""
         return f"{quote(self.location, safe=':/@')}/{name}"
 
     @contextmanager
     def scratch(self) -> Iterator[Path]:
-        """A temporary folder of this machine."""
+        """A local temporary folder."""
         with tempfile.TemporaryDirectory(prefix="cpmon-") as folder:
             yield Path(folder)
 
     @contextmanager
     def _translated_errors(self, name: str, *, may_be_missing: bool = False) -> Iterator[None]:
-        """Turn what a server or the network answers into a StoreError.
+        """Maps errors of server and network to StoreError.
 
         Args:
-            may_be_missing: FileNotFoundError passes, where it is the object that is missing.
+            may_be_missing: raise FileNotFoundError if the object itself is missing.
         """
         exceptions = _obstore().exceptions
         try:
@@ -221,59 +222,60 @@ class ObjectFiles:
             if (code and code[1] not in _BUSY) or _INSTANCE in str(error):
                 raise self._refused(name, error) from None
             raise StoreError(
-                "the object storage does not answer as it should",
+                "the object storage cannot be reached, or reports an error",
                 code="object-storage-unavailable",
                 place=self.uri(name),
                 found=_first_line(error),
-                effect="what is complete in the store is as it was",
-                remedy="do the same again later, with fewer processes if the server has too much"
-                " to do; else look at the network and at AWS_ENDPOINT_URL or its like."
-                f" {RETRY_S} says for how many seconds a request is sent again",
+                effect="complete files of the store are intact",
+                remedy="run the command again later, with fewer processes if the server is"
+                " overloaded; else check the network, and AWS_ENDPOINT_URL or its equivalent."
+                f" {RETRY_S} sets for how many seconds a request is retried",
             ) from None
 
     def _refused(self, name: str, error: Exception) -> StoreError:
         return StoreError(
-            "the object storage refuses it",
+            "the object storage refuses the request",
             code="object-storage-refused",
             place=self.uri(name),
             found=_first_line(error),
-            effect="what is complete in the store is as it was",
+            effect="complete files of the store are intact",
             remedy="check the name of the bucket, that it exists, and the credentials in the"
-            " environment (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION or their like)",
+            " environment (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION or equivalents)",
         )
 
 
 class ObjectReader(io.RawIOBase):
-    """An object of which parts are requested as they are read."""
+    """Raw stream over an object; requests a part for each read."""
 
     def __init__(self, part: Callable[[int, int], bytes], size: int) -> None:
-        """Nothing is requested yet.
+        """Sends no request.
 
         Args:
-            part: the bytes from a place on, so many. size: bytes of the object.
+            part: (start, length) -> bytes of the object.
+            size: of the object, in bytes.
         """
         self._part, self._size, self._at = part, size, 0
 
     def readable(self) -> bool:
-        """It is."""
+        """True."""
         return True
 
     def seekable(self) -> bool:
-        """It is."""
+        """True."""
         return True
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Go to a place."""
+        """Sets the position; returns it."""
         begin = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
         self._at = begin + offset
         return self._at
 
     def tell(self) -> int:
-        """The place."""
+        """The position."""
         return self._at
 
     def read(self, size: int | None = -1) -> bytes:
-        """Some bytes, or all that are left."""
+        """The next `size` bytes, or all remaining ones."""
         rest = max(self._size - self._at, 0)
         length = rest if size is None or size < 0 else min(size, rest)
         data = self._part(self._at, length) if length else b""
@@ -282,36 +284,36 @@ class ObjectReader(io.RawIOBase):
 
 
 def _obstore() -> Any:
-    """The library; it takes 0.05 s to load and is wanted for such stores only."""
+    """Imports obstore, which takes 0.05 s, for stores in object storage only."""
     try:
         import obstore
     except ImportError:
         raise StoreError(
             "stores in object storage need the package obstore",
             code="object-storage-package-missing",
-            effect="nothing was read or made",
+            effect="nothing was read or written",
             remedy="install it: pip install 'cpmon[objects]'",
         ) from None
     return obstore
 
 
 def _retried_for() -> timedelta:
-    """Raises StoreError where the environment says no number."""
-    said = os.environ.get(RETRY_S) or str(RETRY_FOR_S)
-    if not said.isdecimal():
+    """Retry time from the environment; raises StoreError if it is not a number."""
+    seconds = os.environ.get(RETRY_S) or str(RETRY_FOR_S)
+    if not seconds.isdecimal():
         raise StoreError(
-            f"{RETRY_S} is no number of seconds",
+            f"{RETRY_S} is not a number of seconds",
             code="retry-time-invalid",
-            expected="a whole number, as 60",
-            found=said,
-            effect="nothing was read or made",
+            expected="a whole number, such as 60",
+            found=seconds,
+            effect="nothing was read or written",
             remedy="correct it, or unset it",
         )
-    return timedelta(seconds=int(said))
+    return timedelta(seconds=int(seconds))
 
 
 def _opened(location: str) -> ObjectStore:
-    """Raises StoreError where the location or the environment makes no sense to the library."""
+    """Opens a location; raises StoreError if it or the environment is invalid."""
     scheme, _, rest = location.partition("://")
     bucket, _, prefix = rest.rstrip("/").partition("/")
     obstore = _obstore()
@@ -323,7 +325,7 @@ def _opened(location: str) -> ObjectStore:
         "retry_config": {"max_retries": 1_000, "retry_timeout": _retried_for()},
     }
     try:
-        # The library takes %20 for a blank; to everybody else an address is what it reads.
+        # obstore decodes %20 as a blank; DuckDB and other readers take a URL literally.
         return from_url(f"{scheme}://{bucket}/{quote(prefix)}".rstrip("/"), **settings)
     except (obstore.exceptions.BaseError, ValueError) as error:
         raise StoreError(
@@ -333,17 +335,17 @@ def _opened(location: str) -> ObjectStore:
             expected="s3://BUCKET/PREFIX, gs://BUCKET/PREFIX or"
             " abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/PREFIX",
             found=_first_line(error),
-            effect="nothing was read or made",
+            effect="nothing was read or written",
             remedy="name the bucket, and give its credentials and region in the environment",
         ) from None
 
 
 def _each(do: Callable[[Any], None], items: Iterable[Any]) -> None:
-    """Do something for each of several, some at once; the first error is raised."""
+    """Calls `do` for all items concurrently; raises the first error."""
     with ThreadPoolExecutor(max_workers=UPLOADS) as pool:
         list(pool.map(do, items))
 
 
 def _first_line(error: Exception) -> str:
-    """What a library says, without its traces and with nothing of a long answer."""
+    """Message of a library's error, without its traceback, at most 500 characters."""
     return str(error).strip().partition("\n\nDebug source")[0][:500]

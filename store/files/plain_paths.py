@@ -1,9 +1,9 @@
-"""Plain names for local paths, for engines that read more into a path than where a file is.
+"""Local paths without special characters, for engines that interpret some characters of a path.
 
-DuckDB takes `*`, `?` and `[` of a path for a pattern, a backslash in a pattern for a slash, and
-`key=value` anywhere in it for a column. Escapes do not help: `[[]` is refused by
-`allowed_directories`, and nothing stands for a backslash. Spark has more such characters. So an
-engine gets the path through a symbolic link whose own path has none of them.
+DuckDB reads `*`, `?` and `[` in a path as a pattern, a backslash in a pattern as a slash, and
+`key=value` anywhere in it as a partition column. Escaping does not work: `allowed_directories`
+refuses `[[]`, and a backslash has no escape. Spark has more such characters. So engines get a path
+through a symbolic link whose own path has none of these characters.
 """
 
 from __future__ import annotations
@@ -24,33 +24,34 @@ from ...core.errors import StoreError
 from ...core.sql import text
 
 FOLDER = "places"
-"""Folder of the links, in the user's cache: what refers to them by name is kept as well."""
+"""Folder of the links, in the user's cache, since catalogue files refer to them by name."""
 _is_plain = re.compile(r"[\w.@~+ -]*", re.ASCII).fullmatch
 
 
 def plain_path(path: Path | str) -> str:
-    """The absolute path of a local file or folder in characters that mean nothing to any engine.
+    """The absolute path of a local file or folder, in characters that no engine interprets.
 
-    It begins with a link to the last folder whose name has others; most paths stay as they are.
+    Most paths are returned unchanged; otherwise the path begins with a link that replaces it up to
+    its last name with other characters.
 
     Raises:
-        StoreError: there is no place for the link.
+        StoreError: no folder can hold the link.
     """
     whole = str(Path(path).absolute())
     names = whole.split("/")
     if all(map(_is_plain, names)):
         return whole
-    behind = 1 + max(n for n, name in enumerate(names) if name == ".." or not _is_plain(name))
-    return "/".join([_link("/".join(names[:behind])), *names[behind:]])
+    linked = 1 + max(n for n, name in enumerate(names) if name == ".." or not _is_plain(name))
+    return "/".join([_link("/".join(names[:linked])), *names[linked:]])
 
 
 def path_text(path: Path) -> str:
-    """A string literal that DuckDB takes for the path of this one file or folder."""
+    """SQL string literal of the plain path of one file or folder."""
     return text(plain_path(path))
 
 
 def _link(target: str) -> str:
-    """The path of a link to a path; it is made where there is none."""
+    """Path of a link to `target`, created if missing."""
     name = hashlib.blake2b(os.fsencode(target), digest_size=16).hexdigest()
     for folder in _folders():
         link = folder / name
@@ -59,18 +60,18 @@ def _link(target: str) -> str:
                 _make(link, target)
             return str(link)
     raise StoreError(
-        "there is no place for a link to a path with unusual characters",
+        "no folder can hold a link to a path with special characters",
         code="cache-folder-missing",
         place=target,
-        expected="a cache or temporary folder of this user whose path has letters, digits, blanks "
-        "and . - _ @ ~ + only",
-        effect="nothing was read or made",
+        expected="a cache or temporary folder of this user whose path has only letters, digits, "
+        "blanks and . - _ @ ~ +",
+        effect="nothing was read or written",
         remedy="set XDG_CACHE_HOME to such a folder, or give the store another path",
     )
 
 
 def _folders() -> Iterator[Path]:
-    """Folders of this user alone with plain paths: that of the cache, else one of this process."""
+    """Yields folders with plain paths that only this user can write: the cache, then temporary."""
     cache = cache_folder()
     if cache is not None and all(map(_is_plain, cache.parts[1:])):
         with suppress(OSError):
@@ -87,7 +88,7 @@ def _folders() -> Iterator[Path]:
 
 @functools.cache
 def _own_folder(_process: int, place: str) -> Path:
-    """A folder that is gone when this process ends."""
+    """A temporary folder, deleted when this process exits."""
     folder = tempfile.mkdtemp(prefix="cpmon-places-", dir=place)
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return Path(folder)
@@ -101,7 +102,7 @@ def _leads_to(link: Path, target: str) -> bool:
 
 
 def _make(link: Path, target: str) -> None:
-    """Make a link or put it in the place of another one, at once for whoever uses it."""
+    """Creates or replaces a link atomically."""
     part = link.with_name(f"{link.name}.{os.urandom(6).hex()}")
     part.symlink_to(target)
     part.replace(link)

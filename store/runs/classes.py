@@ -1,14 +1,14 @@
-"""User classes: which users belong together, by patterns of their user ids.
+"""User classes: groups of users, defined by patterns of their user ids.
 
-`classes.txt` in a store is a text file in the manner of UCLASS files:
+`classes.txt` in a store is a text file in the style of UCLASS files:
 
   # class  user ids: * stands for any characters, ? for one
   WEB      LXWEB* LXFR*
   STAFF    STAFF??? ANNA
   WEB      OLDWEB
 
-The first pattern that matches decides, in the order of the file. A user that none matches is of
-class OTHER. Upper or lower case is all the same.
+The first matching pattern, in file order, decides. A user that no pattern matches is of class
+OTHER. Upper and lower case are equivalent.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ..dumps.store import Store
 FILE = "classes.txt"
 OTHER = "OTHER"
 LONGEST = 8
-"""Characters of a user id."""
+"""Maximum length of a user id, in characters."""
 
 _LIKE = str.maketrans({"*": "%", "?": "_", "%": "^%", "_": "^_", "^": "^^"})
 _USERID = re.compile(r"[A-Z0-9@#$_\-:.?*+]+")
@@ -32,7 +32,7 @@ _USERID = re.compile(r"[A-Z0-9@#$_\-:.?*+]+")
 
 @dataclass(frozen=True, slots=True)
 class ClassRule:
-    """One pattern. `line` is that of the file, counted from 1."""
+    """One pattern of a class. `position` orders the rules; `line` is its line, from 1."""
 
     position: int
     name: str
@@ -45,21 +45,21 @@ class ClassRule:
         return like_pattern(self.pattern)
 
     def matches(self, userid: str) -> bool:
-        """Whether a user id, in capitals, is one of those that are meant."""
+        """Whether the pattern matches a user id, given in upper case."""
         parts = (re.escape(part).replace(r"\?", ".") for part in self.pattern.split("*"))
         return re.fullmatch(".*".join(parts), userid) is not None
 
 
 def like_pattern(pattern: str) -> str:
-    """The pattern for LIKE ... ESCAPE '^' of one in which * is any text and ? a character."""
+    """Converts a pattern with * and ? into one for LIKE ... ESCAPE '^'."""
     return pattern.translate(_LIKE)
 
 
 def class_sql(rules: Sequence[ClassRule], column: str) -> tuple[str, list[str]]:
-    """The class of the user in a column, as SQL, and the values of its parameters.
+    """SQL expression of the class of a user, and the values of its parameters.
 
     Args:
-        column: as SQL.
+        column: SQL expression of the user id.
     """
     if not rules:
         return "?", [OTHER]
@@ -69,10 +69,10 @@ def class_sql(rules: Sequence[ClassRule], column: str) -> tuple[str, list[str]]:
 
 
 def classes_text(store: Store) -> str:
-    """The file of a store as it is; empty if there is none.
+    """The text of the class file of a store; empty if there is none.
 
     Raises:
-        CpmonError: it cannot be read.
+        CpmonError: the file cannot be read.
     """
     try:
         return store.files.read(FILE).decode()
@@ -85,16 +85,16 @@ def classes_text(store: Store) -> str:
             place=store.files.uri(FILE),
             expected="text in UTF-8",
             found=str(error),
-            effect="there is no answer",
+            effect="the query was not run",
             remedy="write them again: cpmon classes set FILE",
         ) from None
 
 
 def read_text(file: Path) -> str:
-    """A file of classes as text.
+    """The text of a class file.
 
     Raises:
-        CpmonError: it cannot be read, or is no UTF-8.
+        CpmonError: the file cannot be read, or is not UTF-8.
     """
     try:
         return file.read_text(encoding="utf-8")
@@ -103,26 +103,27 @@ def read_text(file: Path) -> str:
 
 
 def class_rules(store: Store) -> tuple[ClassRule, ...]:
-    """The rules of a store, none if it has no classes.
+    """The class rules of a store; empty if it has no classes.
 
     Raises:
-        CpmonError: the file cannot be read, or a line of it is wrong.
+        CpmonError: the file cannot be read, or a line is invalid.
     """
     return parse_classes(classes_text(store), store.files.uri(FILE))
 
 
 def parse_classes(text: str, place: str) -> tuple[ClassRule, ...]:
-    """The rules of a file.
+    """Parses the rules of a class file.
 
     Args:
-        text: the file; `place` names it in errors.
+        text: content of the file.
+        place: name of the file in errors.
 
     Raises:
-        CpmonError: a class without users, or what can be no user id.
+        CpmonError: a class has no users, or a pattern can match no user id.
     """
     rules: list[ClassRule] = []
     for number, line in enumerate(text.splitlines(), start=1):
-        # "#" may be part of a user id: a comment begins the line or stands behind a blank.
+        # "#" may be part of a user id: a comment starts the line or follows a blank.
         words = re.sub(r"(^|\s)#(\s.*|$)|^#.*", "", line).upper().split()
         if not words:
             continue
@@ -141,21 +142,22 @@ def parse_classes(text: str, place: str) -> tuple[ClassRule, ...]:
 
 
 def deciding_rule(rules: Sequence[ClassRule], userid: str) -> ClassRule | None:
-    """The rule that says which class a user is of; None for class OTHER."""
+    """The rule that decides the class of a user; None for class OTHER."""
     return next((rule for rule in rules if rule.matches(userid.upper())), None)
 
 
 def save_classes(store: Store, text: str, place: str) -> tuple[ClassRule, ...]:
-    """Replace the classes of a store; what was reduced with the ones before is outdated.
+    """Replaces the classes of a store; outdates the results of reductions that read them.
 
     Args:
-        text: the new file, kept as it is. place: names it in errors.
+        text: the new content, stored unchanged.
+        place: name of the file in errors.
 
     Returns:
-        Its rules.
+        The new rules.
 
     Raises:
-        CpmonError: a line is wrong; then nothing is replaced.
+        CpmonError: a line is invalid; nothing is replaced.
     """
     rules = parse_classes(text, place)
     store.clean()
@@ -164,10 +166,10 @@ def save_classes(store: Store, text: str, place: str) -> tuple[ClassRule, ...]:
 
 
 def import_classes(store: Store, file: Path) -> bool:
-    """Replace the classes of a store by those of a file; False if they are the same already.
+    """Replaces the classes of a store by those of a file; False if they are already the same.
 
     Raises:
-        CpmonError: the file cannot be read, or a line is wrong; then nothing is replaced.
+        CpmonError: the file cannot be read, or a line is invalid; nothing is replaced.
     """
     text = read_text(file)
     if text == classes_text(store):

@@ -1,9 +1,9 @@
-"""Companions: figures of a run that do not come from the monitor, each from its own text form.
+"""Companions: figures of a run that do not come from the monitor, each in its own text format.
 
-Throughput (t) is what the load generator counted, hardware instrumentation (h) what the machine
-measured itself, QUERY TIME (qt) and INDICATE USER (i) what CP answered on a console; the exerciser,
-thrasher and burner are workload programs that print what they did. The text forms stand in
-`docs/companions.md`.
+Throughput (t) is counted by the load generator, hardware instrumentation (h) is measured by the
+machine, QUERY TIME (qt) and INDICATE USER (i) are responses of CP on a console; exerciser, thrasher
+and burner are workload programs that print their figures. `docs/companions.md` describes the
+formats.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ..columns import COLUMNS
 Figures = list[dict[str, Any]]
 _Response = TypeVar("_Response")
 
-_EFFECT = "the run and its companions are not taken"
+_EFFECT = "the run and its companions are not stored"
 _ECHO = re.compile(r"(#?CP\s+)?(Q(UERY)?\s+T(IME)?|IND(ICATE)?\s+USER(\s+\S+)?)", re.IGNORECASE)
 
 
@@ -38,7 +38,7 @@ class _Line:
     text: str
 
     def wrong(self, problem: str, expected: str, found: str | None = None) -> CpmonError:
-        """The error about this line; without `found` its text is shown."""
+        """Error about this line; shows its text unless `found` is given."""
         return CpmonError(
             f"companion {self.file.name} {problem}",
             place=f"{self.file}, line {self.number}",
@@ -49,10 +49,10 @@ class _Line:
 
 
 def _lines(file: Path) -> Iterator[_Line]:
-    """Lines of UTF-8 text that carry figures.
+    """Yields the lines of a UTF-8 file that hold figures.
 
-    What begins with * is the operator's comment, which CP ignores as well; blank lines and echoed
-    commands (QUERY TIME, INDICATE USER, in any case or abbreviation) say nothing either.
+    Skips blank lines, operator comments (they begin with *; CP ignores them too) and echoed
+    commands (QUERY TIME, INDICATE USER, in any case or abbreviation).
 
     Raises:
         CpmonError: the file cannot be read.
@@ -70,7 +70,7 @@ def _lines(file: Path) -> Iterator[_Line]:
 
 
 def _empty(file: Path, expected: str) -> CpmonError:
-    """The error about a file without figures."""
+    """Error about a file without figures."""
     return CpmonError(
         f"companion {file.name} has no figures",
         place=str(file),
@@ -83,11 +83,11 @@ def _empty(file: Path, expected: str) -> CpmonError:
 def _pairs(
     responses: Sequence[_Response], last: _Line, user: str = ""
 ) -> Iterator[tuple[int, _Response, _Response]]:
-    """The number of each sample, from 1, with the responses before and behind it.
+    """Yields the number of each sample, from 1, and the responses at its begin and end.
 
     Args:
         last: the line of the last response.
-        user: whose responses these are, for messages.
+        user: the user of the responses, for messages.
 
     Raises:
         CpmonError: the last response has no partner.
@@ -95,7 +95,7 @@ def _pairs(
     if len(responses) % 2:
         raise last.wrong(
             "has a response without a partner",
-            "two responses a sample, before and behind it",
+            "two responses for each sample, at its begin and end",
             f"{len(responses)} responses{user and f' for {user}'}",
         )
     yield from zip(range(1, len(responses)), responses[::2], responses[1::2], strict=False)
@@ -104,7 +104,7 @@ def _pairs(
 _TIME_IS = "TIME IS hh:mm:ss zone weekday mm/dd/yy"
 _CONNECT = "CONNECT= hh:mm:ss VIRTCPU= mmm:ss.hs TOTCPU= mmm:ss.hs"
 _DATES = {8: "%m/%d/%y", 10: "%m/%d/%Y"}
-"""How CP prints dates, by length; with - in it a date is ISO."""
+"""Date formats of CP by length; a date with - is ISO 8601."""
 
 _TIME_IS_LINE = re.compile(r"TIME IS (\d\d:\d\d:\d\d) (\S+) \S+ (\S+)", re.IGNORECASE)
 _CPU_TIME = r"\s*(\d+):([0-5]\d)\.(\d\d)"
@@ -115,7 +115,7 @@ _CONNECT_LINE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class _TimeResponse:
-    """An answer: when it was given, by which clock, and processor time since logon in 0.01 s."""
+    """A response: its time and zone, and processor times since logon in 0.01 s."""
 
     line: _Line
     when: datetime
@@ -125,13 +125,13 @@ class _TimeResponse:
 
 
 def _read_query_time(file: Path) -> Figures:
-    """Duration, virtual and CP time of each sample: delta between a response and its partner.
+    """Duration, virtual and CP time of each sample: delta between a pair of responses.
 
     CONNECT is hh:mm:ss, VIRTCPU and TOTCPU are mmm:ss.hs (hundredths), all since logon.
 
     Raises:
-        CpmonError: the file cannot be read, a line is no response, one has no partner, or time
-            went back between the two.
+        CpmonError: the file cannot be read, a line is not a response, one has no partner, or a time
+            decreased within a pair.
     """
     responses = list(_time_responses(file))
     if not responses:
@@ -140,51 +140,51 @@ def _read_query_time(file: Path) -> Figures:
 
 
 def _time_responses(file: Path) -> Iterator[_TimeResponse]:
-    opened: tuple[_Line, datetime, str] | None = None
+    first_line: tuple[_Line, datetime, str] | None = None
     for line in _lines(file):
-        if opened is None:
-            opened = (line, *_clock(line))
+        if first_line is None:
+            first_line = (line, *_clock(line))
             continue
         match = _CONNECT_LINE.fullmatch(line.text)
         if match is None:
-            raise line.wrong("has a line that is no QUERY TIME response", _CONNECT)
+            raise line.wrong("has a line that is not a QUERY TIME response", _CONNECT)
         parts = [int(part) for part in match.groups()]
         virtual, total = (m * 6000 + s * 100 + cs for m, s, cs in (parts[:3], parts[3:]))
-        yield _TimeResponse(*opened, virtual, total)
-        opened = None
-    if opened is not None:
-        raise opened[0].wrong("ends in the middle of a response", _CONNECT, "end of file")
+        yield _TimeResponse(*first_line, virtual, total)
+        first_line = None
+    if first_line is not None:
+        raise first_line[0].wrong("ends in the middle of a response", _CONNECT, "end of file")
 
 
 def _clock(line: _Line) -> tuple[datetime, str]:
-    """The time of day and its zone; the zone is kept as a name, the time as it stands."""
+    """Date and time as printed, not converted to UTC, and the name of the zone."""
     match = _TIME_IS_LINE.fullmatch(line.text)
     if match is None:
-        raise line.wrong("has a line that is no QUERY TIME response", _TIME_IS)
+        raise line.wrong("has a line that is not a QUERY TIME response", _TIME_IS)
     time, zone, day = match.groups()
     pattern = "%Y-%m-%d" if "-" in day else _DATES.get(len(day), _DATES[8])
     try:
         return datetime.strptime(f"{day} {time}", f"{pattern} %H:%M:%S").replace(tzinfo=UTC), zone
     except ValueError:
-        raise line.wrong("has a time that is none", _TIME_IS) from None
+        raise line.wrong("has an invalid time", _TIME_IS) from None
 
 
-def _time_sample(number: int, before: _TimeResponse, behind: _TimeResponse) -> dict[str, object]:
-    if before.zone != behind.zone:
-        raise behind.line.wrong("changes the clock within a sample", before.zone, behind.zone)
-    seconds = round((behind.when - before.when).total_seconds())
-    virtual = behind.virtual_cs - before.virtual_cs
-    cp = behind.total_cs - before.total_cs - virtual
+def _time_sample(number: int, begin: _TimeResponse, end: _TimeResponse) -> dict[str, object]:
+    if begin.zone != end.zone:
+        raise end.line.wrong("changes the time zone within a sample", begin.zone, end.zone)
+    seconds = round((end.when - begin.when).total_seconds())
+    virtual = end.virtual_cs - begin.virtual_cs
+    cp = end.total_cs - begin.total_cs - virtual
     if min(seconds, virtual, cp) < 0:
-        raise behind.line.wrong(
-            "has a time that went back",
-            f"nothing less than in line {before.line.number}",
+        raise end.line.wrong(
+            "has a time that decreases",
+            f"no time smaller than in line {begin.line.number}",
             f"sample {number}: {seconds} s, VIRTCPU {virtual / 100:+.2f} s, CP {cp / 100:+.2f} s",
         )
     return {
         "sample": number,
-        "began": _text(before.when),
-        "ended": _text(behind.when),
+        "began": _text(begin.when),
+        "ended": _text(end.when),
         "seconds": seconds,
         "virtual_cs": virtual,
         "total_cs": virtual + cp,
@@ -205,14 +205,14 @@ _PAIR = re.compile(r"\b([A-Z]+)=\s*(\S*)")
 
 @dataclass(slots=True)
 class _UserResponse:
-    """An answer: the user and every value of each keyword, in order."""
+    """A response: the user and all values of each keyword, in order."""
 
     line: _Line
     userid: str
     values: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
 
     def total(self, keyword: str) -> int:
-        """The sum of a keyword's values, of which there must be one at least."""
+        """Sum of a keyword's values; an error if there is none."""
         values = self.values.get(keyword, [])
         if not values or not all(v.isascii() and v.isdigit() for v in values):
             described = f"{keyword}={' '.join(values)}" if values else f"no {keyword}="
@@ -226,8 +226,8 @@ def _read_indicate_user(file: Path) -> Figures:
     The first and second response of a user are sample 1, the third and fourth sample 2.
 
     Raises:
-        CpmonError: the file cannot be read, a line is no response, one has no partner, lacks a
-            keyword, or a counter fell between the two.
+        CpmonError: the file cannot be read, a line is not a response, one has no partner or lacks
+            a keyword, or a counter decreased within a pair.
     """
     by_user: defaultdict[str, list[_UserResponse]] = defaultdict(list)
     for response in _user_responses(file):
@@ -246,7 +246,7 @@ def _user_responses(file: Path) -> Iterator[_UserResponse]:
                 yield current
             current = _UserResponse(line, pairs[0][1])
         if current is None or not pairs:
-            raise line.wrong("has a line that is no INDICATE USER response", _INDICATE_USER)
+            raise line.wrong("has a line that is not an INDICATE USER response", _INDICATE_USER)
         for keyword, value in pairs:
             current.values[keyword].append(value)
     if current is not None:
@@ -255,24 +255,24 @@ def _user_responses(file: Path) -> Iterator[_UserResponse]:
 
 def _user_samples(responses: list[_UserResponse]) -> Iterator[dict[str, object]]:
     last = responses[-1]
-    for number, before, behind in _pairs(responses, last.line, last.userid):
-        deltas = {c: behind.total(k) - before.total(k) for c, k in _COUNTERS.items()}
+    for number, begin, end in _pairs(responses, last.line, last.userid):
+        deltas = {c: end.total(k) - begin.total(k) for c, k in _COUNTERS.items()}
         fallen = [_COUNTERS[column] for column, value in deltas.items() if value < 0]
         if fallen:
-            raise behind.line.wrong(
-                "has a counter that fell",
-                f"nothing less than in the response at line {before.line.number}",
-                f"{fallen[0]}={behind.total(fallen[0])} behind {before.total(fallen[0])}",
+            raise end.line.wrong(
+                "has a counter that decreases",
+                f"no counter smaller than in the response at line {begin.line.number}",
+                f"{fallen[0]}={end.total(fallen[0])} after {begin.total(fallen[0])}",
             )
-        levels = {column: behind.total(keyword) for column, keyword in _LEVELS.items()}
-        yield {"sample": number, "userid": behind.userid, **deltas, **levels}
+        levels = {column: end.total(keyword) for column, keyword in _LEVELS.items()}
+        yield {"sample": number, "userid": end.userid, **deltas, **levels}
 
 
 def _read_intervals(file: Path, table: str) -> Figures:
-    """The log of a load generator, or the figures of the hardware instrumentation.
+    """Reads a CSV log of a load generator or of the hardware instrumentation.
 
     Args:
-        table: its columns are those of the file, beside `run_id`.
+        table: a table whose columns, without `run_id`, are those of the file.
 
     Raises:
         CpmonError: the file cannot be read, or lacks a column or a value.
@@ -291,14 +291,14 @@ def _read_intervals(file: Path, table: str) -> Figures:
 def _figures(
     line: _Line, names: list[str], columns: Sequence[str], syntax: str
 ) -> dict[str, object]:
-    cells = dict(zip(names, _cells(line), strict=False))  # one that is missing is named below
+    cells = dict(zip(names, _cells(line), strict=False))  # a missing cell is reported below
     try:
         end = datetime.fromisoformat(cells["interval_end"])
         figures = {column: float(cells[column]) for column in columns}
     except (KeyError, ValueError):
-        raise line.wrong("has a line that is no interval", syntax) from None
+        raise line.wrong("has a line that is not an interval", syntax) from None
     if not all(map(math.isfinite, figures.values())):
-        raise line.wrong("has a figure that is no number", syntax)
+        raise line.wrong("has a figure that is not a number", syntax)
     at = end.replace(tzinfo=UTC) if end.tzinfo is None else end.astimezone(UTC)
     return {"interval_end": f"{at:%Y-%m-%d %H:%M:%S.%f}", **figures}
 
@@ -312,14 +312,14 @@ _TYPES = {"VARCHAR": str, "BIGINT": int, "DOUBLE": float}
 
 @dataclass(frozen=True, slots=True)
 class _ToolOutput:
-    """A kind of output.
+    """The output format of a workload program.
 
     Attributes:
-        table: of its figures.
-        noun: what a line is, with its article.
-        syntax: how a line is written, for messages.
-        line: its pattern; the groups are columns of the table.
-        key: a format of these columns; no two lines have the same.
+        table: table of `meta` for its figures.
+        noun: what a line describes, with its article.
+        syntax: syntax of a line, for messages.
+        line: pattern of a line; its groups are columns of the table.
+        key: format string over these columns; unique for each line.
     """
 
     table: str
@@ -329,16 +329,16 @@ class _ToolOutput:
     key: str
 
     def read(self, file: Path, **constant: str) -> Figures:
-        """The figures of each line, behind columns that are the same in all.
+        """The figures of each line, after the constant columns.
 
         Raises:
-            CpmonError: the file cannot be read, a line is written otherwise, or one is there twice.
+            CpmonError: the file cannot be read, a line does not match, or a key is not unique.
         """
         rows: dict[str, dict[str, object]] = {}
         for line in _lines(file):
             match = self.line.fullmatch(line.text)
             if match is None:
-                raise line.wrong(f"has a line that is no {self.noun.split()[1]}", self.syntax)
+                raise line.wrong(f"has a line that is not {self.noun}", self.syntax)
             types = {column: _TYPES[kind] for column, (kind, _) in COLUMNS[self.table].items()}
             figures = {column: types[column](cell) for column, cell in match.groupdict().items()}
             key = self.key.format_map(figures)
@@ -371,7 +371,7 @@ _SCORE = _ToolOutput(
 
 @dataclass(frozen=True)
 class Companion:
-    """A kind of companion: how its text is read, and the table of `meta` that its rows are in."""
+    """A kind of companion: its table in `meta`, and the function that reads its file."""
 
     table: str
     read: Callable[[Path], Figures]
@@ -386,7 +386,7 @@ COMPANIONS = {
     "thrasher": Companion("score", partial(_SCORE.read, tool="thrasher")),
     "burner": Companion("score", partial(_SCORE.read, tool="burner")),
 }
-"""Companions by the name they have in a run file."""
+"""Companions by their key in a run file."""
 
 TABLES = {companion.table: COLUMNS[companion.table] for companion in COMPANIONS.values()}
-"""Columns by table of schema `meta`. A run is stored with a list of rows for each."""
+"""Table of schema `meta` -> its columns. A run file in the store has a list of rows for each."""

@@ -1,7 +1,7 @@
 """Runs: named measurements, with a time window, attributes and companion figures.
 
 A run is one JSON file in the store's folder `runs`, so that it and its companion figures are
-replaced together. It is made from `X.run.toml` beside a dump, or from the command line.
+replaced atomically. It is defined by `X.run.toml` beside a dump, or on the command line.
 """
 
 from __future__ import annotations
@@ -28,17 +28,16 @@ from .companions import COMPANIONS, TABLES, Figures
 FOLDER = "runs"
 _Time = Annotated[str, msgspec.Meta(pattern=r"^\d{4,}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?$")]
 LONGEST = 240
-"""Bytes of a run's name as part of a path."""
+"""Maximum length of a run's name in a path, in bytes."""
 
 
 @dataclass(frozen=True)
 class Run:
     """A named measurement of one system.
 
-    `since` and `until` bound it (UTC; a sample belongs to it when its time stamp is later than
-    `since` and not later than `until`). `steady_since` and `steady_until` bound its steady state
-    in the same way; None where that begins or ends with the run. `companions` has the rows of each
-    companion's table.
+    `since` and `until` bound it (UTC): a sample belongs to it if its time stamp is later than
+    `since` and not later than `until`. `steady_since` and `steady_until` bound its steady state in
+    the same way; None if the steady state begins or ends with the run. `companions`: table -> rows.
     """
 
     run_id: str
@@ -52,7 +51,7 @@ class Run:
     steady_until: datetime | None = None
 
     def text(self) -> str:
-        """The run as it is stored: JSON, with stable order."""
+        """The run as stored: JSON with a stable key order."""
         return json.dumps(
             {
                 "run_id": self.run_id,
@@ -70,7 +69,7 @@ class Run:
 
 
 def run_file(dump: Path) -> Path | None:
-    """The run file beside a dump: `X.run.toml` for `X.mon`, `X.mon.gz` or `X.mon.zst`."""
+    """The run file beside a dump, if any: `X.run.toml` for `X.mon`, `X.mon.gz` or `X.mon.zst`."""
     name = dump.name
     for suffix in (".gz", ".zst", ".mon"):
         name = name.removesuffix(suffix)
@@ -89,7 +88,7 @@ CompanionFiles: Any = msgspec.defstruct(
 
 
 class RunTable(Table, frozen=True):
-    """A run file."""
+    """The settings of a run file."""
 
     run_id: str | int
     system: str | int | None = None
@@ -104,14 +103,14 @@ class RunTable(Table, frozen=True):
 
 
 def assumed_places(file: Path) -> Places:
-    """The assumed places of unplaced fields in the dump that a run file is beside.
+    """The assumed places of unplaced fields, for the dump beside a run file.
 
     Raises:
-        CpmonError: one is no place that can be assumed.
+        CpmonError: a place is invalid.
     """
     try:
         document = Document.load(file, "the run file")
-    except CpmonError:  # `read_run` raises it, once the dump has landed
+    except CpmonError:  # `read_run` raises it after the dump has landed
         return ()
     listed = document.values.get("assumed", [])
     places = document.read_part(listed, "assumed", tuple[AssumedPlace, ...])
@@ -120,10 +119,10 @@ def assumed_places(file: Path) -> Places:
 
 
 def read_run(file: Path, system: str, since: datetime, until: datetime) -> Run:
-    """A run file, with the dump's system and span where the file does not set them.
+    """Reads a run file; system and time range default to those of the dump.
 
     Raises:
-        CpmonError: the file or a companion cannot be read, or the file has a mistake.
+        CpmonError: the file or a companion cannot be read or is invalid.
     """
     document = Document.load(file, "the run file")
     table = document.read(RunTable)
@@ -143,7 +142,7 @@ def read_run(file: Path, system: str, since: datetime, until: datetime) -> Run:
 
 
 def save_run(store: Store, run: Run) -> bool:
-    """Put a run into the store; False if it was there exactly so."""
+    """Writes a run to the store; False if it was already there unchanged."""
     name, text = run_name(run.run_id), run.text()
     store.clean()
     with suppress(FileNotFoundError):
@@ -154,9 +153,9 @@ def save_run(store: Store, run: Run) -> bool:
 
 
 class StoredRun(msgspec.Struct):
-    """A run as it is stored, as far as the store itself reads it; `meta.run` shows the rest.
+    """The part of a stored run that Python code reads; `meta.run` has the rest.
 
-    Times are those of `Run`, naive UTC with microseconds.
+    Times are as in `Run`: naive UTC with microseconds.
     """
 
     run_id: str
@@ -173,11 +172,11 @@ _DECODER = msgspec.json.Decoder(StoredRun)
 
 
 def stored_run(store: Store, name: str) -> StoredRun:
-    """The run in a file.
+    """Reads the file of a run.
 
     Raises:
-        FileNotFoundError: there is none.
-        UnreadableError: it is damaged, or another cpmon wrote it.
+        FileNotFoundError: there is no such file.
+        UnreadableError: it is damaged, or written by another version of cpmon.
     """
     data = store.files.read(name)
     try:
@@ -187,7 +186,7 @@ def stored_run(store: Store, name: str) -> StoredRun:
             "a run cannot be read",
             code="run-damaged",
             place=store.files.uri(name),
-            expected="JSON, as cpmon wrote it",
+            expected="JSON as written by cpmon",
             found=str(error),
             effect="nothing was changed",
             remedy="restore it from a backup, define it again with cpmon runs --define, or remove"
@@ -196,7 +195,7 @@ def stored_run(store: Store, name: str) -> StoredRun:
 
 
 def damaged_runs(store: Store, names: Iterable[str]) -> dict[str, str]:
-    """The files of runs that cannot be read -> what is wrong with them."""
+    """File of a run that cannot be read -> problem."""
     damaged = {}
     for name in names:
         try:
@@ -209,7 +208,7 @@ def damaged_runs(store: Store, names: Iterable[str]) -> dict[str, str]:
 
 
 def find_run(store: Store, run_id: str) -> StoredRun | None:
-    """A run as it is stored; None if there is no such run, or its file cannot be read."""
+    """A stored run by its id; None if there is none, or its file cannot be read."""
     try:
         return stored_run(store, run_name(run_id))
     except (OSError, UnreadableError):
@@ -217,17 +216,17 @@ def find_run(store: Store, run_id: str) -> StoredRun | None:
 
 
 def system_of_run(store: Store, run_id: str) -> str | None:
-    """The system that a run measured; None if there is no such run."""
+    """The system of a run; None if there is no such run."""
     run = find_run(store, run_id)
     return None if run is None else run.system
 
 
 def delete_runs(store: Store, run_ids: Iterable[str]) -> None:
-    """Remove runs from the store, with their companion figures; no dump is touched.
+    """Deletes runs with their companion figures; dumps are not affected.
 
     Raises:
-        CpmonError: there is no such run; then none is removed.
-        StoreError: the disk refuses it.
+        CpmonError: there is no such run; nothing is deleted.
+        StoreError: a file cannot be deleted.
     """
     names = {run_name(run_id): run_id for run_id in run_ids}
     if not names:
@@ -241,16 +240,16 @@ def delete_runs(store: Store, run_ids: Iterable[str]) -> None:
 
 
 def run_names(store: Store) -> list[str]:
-    """The files of all runs, in order, without those that are left out."""
+    """The files of all runs, sorted, without those in `store.left_out`."""
     names = (file.name for file in store.files.inside(FOLDER).files)
     return [name for name in names if name.endswith(".json") and name not in store.left_out.files]
 
 
 def run_name(run_id: str) -> str:
-    """The file of a run, below the store; any text is a safe name.
+    """The file of a run, below the store: its id, URL-quoted.
 
     Raises:
-        CpmonError: it is too long for one, or no text.
+        CpmonError: the id is empty, too long, or not valid Unicode.
     """
     try:
         name = quote(run_id, safe="").replace(".", "%2E")
@@ -258,9 +257,9 @@ def run_name(run_id: str) -> str:
         name = ""
     if not 0 < len(name) <= LONGEST:
         raise CpmonError(
-            "a run has a name that no file can have",
+            "a run has an id that cannot be a file name",
             code="run-name-invalid",
-            expected=f"a text of 1 to {LONGEST} bytes, of which most characters take three or more",
+            expected=f"1 to {LONGEST} bytes when URL-quoted: 3 or more for most special characters",
             found=repr(run_id[:80]),
             effect="the run is not defined",
             remedy="give it another run_id",
@@ -269,7 +268,7 @@ def run_name(run_id: str) -> str:
 
 
 def _figures(files: Mapping[str, str], folder: Path) -> dict[str, Figures]:
-    """The rows of every table, in the order of the files; tools that report alike share one."""
+    """Rows by companion table, in the order of the files; some tools share a table."""
     figures: dict[str, Figures] = {}
     for kind, name in files.items():
         companion = COMPANIONS[kind]
@@ -278,22 +277,22 @@ def _figures(files: Mapping[str, str], folder: Path) -> dict[str, Figures]:
 
 
 def _check_steady(run: Run, document: Document) -> None:
-    """A steady state outside of its run would mix rates of one time with totals of another."""
+    """Checks that the steady state is in its run: else rates and totals cover different times."""
     if not (run.steady_since or run.steady_until):
         return
     since, until = run.steady_since or run.since, run.steady_until or run.until
     if not run.since <= since < until <= run.until:
         raise CpmonError(
-            f"{Path(document.file).name} has a steady state that is no part of its run",
+            f"{Path(document.file).name} has a steady state outside of its run",
             code="steady-state-outside-run",
             place=document.place("steady_since" if run.steady_since else "steady_until"),
             expected=f"steady_since and steady_until from {_iso(run.since)} to {_iso(run.until)}",
             found=f"{_iso(since)} to {_iso(until)}",
             effect="the run is not defined; its dump has landed",
-            remedy="correct the times, or leave them out: then the whole run is steady",
+            remedy="correct the times, or omit them: the whole run is then steady",
         )
 
 
 def _iso(moment: datetime) -> str:
-    """Naive UTC with microseconds, as DuckDB reads a TIMESTAMP."""
+    """Naive UTC with microseconds, in DuckDB's format of a TIMESTAMP."""
     return moment.astimezone(UTC).replace(tzinfo=None).isoformat(sep=" ", timespec="microseconds")

@@ -32,7 +32,7 @@ def test_what_a_full_disk_refused_is_done_when_there_is_room(tried: Attempt, dis
         ("ingest", LAB.with_name("LAB52.mon.zst"), *words),
     ]
     for command in writers:
-        assert "make room on it, or let the store have a larger one, then" in tried.fails(*command)
+        assert "free some space, or move the store to a larger disk, then" in tried.fails(*command)
     assert tried.works("report", "events", "--top", 1, *words).out
     assert b"LAB" in tried.works("runs", *words).out
     generate = ("generate", "small-lab", "-o", disk.path / "dumps", "--intervals", 1)
@@ -51,7 +51,7 @@ def test_a_read_only_disk_is_mounted_for_writing_or_another_store_is_named(
     tried.works("ingest", LAB, "--store", disk.path / "store")
     disk.change("ro")
     said = tried.fails("ingest", mon, "--store", disk.path / "store")
-    assert "mount it for writing, or name another store with --store" in said
+    assert "remount it read-write, or name another store with --store" in said
     tried.works("ingest", mon, "--store", tmp_path / "other")
     disk.change("rw")
     tried.works("ingest", mon, "--store", disk.path / "store")

@@ -422,8 +422,8 @@ def test_a_memory_limit_is_raised(tried: Attempt, tmp_path: Path, mon: Path):
 @pytest.mark.parametrize(
     "refused",
     [
-        pytest.param(number, marks=tries(refusal.code), id=errno.errorcode[number])
-        for number, refusal in disk._KNOWN.items()
+        pytest.param(number, marks=tries(problem.code), id=errno.errorcode[number])
+        for number, problem in disk._PROBLEMS.items()
     ],
 )
 def test_what_a_disk_refuses_lands_when_it_no_longer_does(
@@ -440,7 +440,7 @@ def test_what_a_disk_refuses_lands_when_it_no_longer_does(
 
     monkeypatch.setattr(Staging, "close", refuse)
     said = tried.fails("ingest", second, "--store", store)
-    assert disk._KNOWN[refused].remedy.replace("\n", " ") in said
+    assert disk._PROBLEMS[refused].remedy.replace("\n", " ") in said
     assert landed(store) == 3
     monkeypatch.setattr(Staging, "close", close)
     tried.works("ingest", second, "--store", store)

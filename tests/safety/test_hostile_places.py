@@ -62,7 +62,7 @@ def test_what_is_behind_a_link_in_a_store_stays(
 ):
     before = sorted(elsewhere.rglob("*"))
     (store.root / name).symlink_to(elsewhere)
-    with pytest.raises(StoreError, match="is a link"):
+    with pytest.raises(StoreError, match="is a symlink"):
         ingest(one_dump, store)
     connect(store).close()  # a reader is served, and cleans nothing up
     assert sorted(elsewhere.rglob("*")) == before
@@ -92,7 +92,7 @@ def test_an_intent_removes_nothing_outside_of_its_store(
     said = {"replace": {}, "remove": [name.format(home=elsewhere)]}
     (store.staging / f"a{INTENT}").write_text(json.dumps(said), encoding="utf-8")
     if not name.startswith("{"):
-        with pytest.raises(StoreError, match="leads out of it"):
+        with pytest.raises(StoreError, match="lies outside of it"):
             ingest(one_dump, store)
     else:  # a path is always one below the store
         ingest(one_dump, store)
@@ -103,7 +103,7 @@ def test_files_behind_a_linked_folder_of_a_day_stay(store: Store, elsewhere: Pat
     day = store.root / "records" / "system=A" / "date=2001-12-18"
     day.parent.mkdir(parents=True)
     day.symlink_to(elsewhere)
-    with pytest.raises(StoreError, match="is a link"):
+    with pytest.raises(StoreError, match="is a symlink"):
         remove(store.files, ["records/system=A/date=2001-12-18/useact.parquet"])
     assert (elsewhere / "useact.parquet").exists()
 
@@ -130,7 +130,7 @@ def test_nothing_is_written_behind_a_link_further_down(
     reduce = ["reduce", "system_summary_by_time"]
     calls = [["ingest", "--system", "VMSAFE", *three_dumps], reduce, ["store", "compact"]]
     answers = [cpmon(*words, "--store", store.root) for words in calls]
-    assert any("is a link" in answer.err for answer in answers)
+    assert any("is a symlink" in answer.err for answer in answers)
     assert sorted(elsewhere.rglob("*")) == before
 
 

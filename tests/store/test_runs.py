@@ -112,8 +112,8 @@ def test_a_steady_state_lands_and_is_the_whole_run_where_none_was_named(
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('run_id = "R1"\nsteady_since = 2001-12-18T09:00:00Z', "a steady state that is no part"),
-        ('run_id = "R1"\nsteady_until = 2001-12-18T10:30:00Z', "a steady state that is no part"),
+        ('run_id = "R1"\nsteady_since = 2001-12-18T09:00:00Z', "a steady state outside of its run"),
+        ('run_id = "R1"\nsteady_until = 2001-12-18T10:30:00Z', "a steady state outside of its run"),
         ('run_id = "R1"\nsteady_since = "late"', "steady_since has a wrong value"),
         ("run_id = ", "cannot be read"),
         ('run = "R1"', "no key run"),
