@@ -131,7 +131,7 @@ def validate_command(
 
     Rules follow from the layout of every table that landed; others say that processor time closes
     to the elapsed time, that pages fit into storage, that the configuration is known. DuckDB counts
-    the rows that break each of them. A rule that has nothing to look at is not applicable, never
+    the rows that break each of them. A rule that has nothing to check is not applicable, never
     passed.
 
     With --expectations the results that are kept of reductions (cpmon reduce) are held against what

@@ -1,4 +1,4 @@
-"""The scope that a user names, and the intervals in it."""
+"""The scope of a run, system and times, and the intervals in it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Coverage:
     """The intervals in a scope, of all systems.
 
     Attributes:
-        run_id: the run that named the scope.
+        run_id: the run that defines the scope, if any.
         first, last: ends of the first and last interval, UTC; None without any.
     """
 
@@ -61,7 +61,7 @@ def coverage(con: duckdb.DuckDBPyConnection, scope: Scope, run: str | None = Non
         "no interval is in that span" if dumps else "no dump is in the store",
         code="span-without-intervals" if dumps else "store-empty",
         expected=f"intervals that end from {first} to {last} UTC" if dumps else None,
-        effect="there is nothing to look at",
+        effect="there is nothing to check",
         remedy=None if dumps else "ingest a dump first",
     )
 
@@ -73,7 +73,7 @@ def scope_of(
     since: datetime | None = None,
     until: datetime | None = None,
 ) -> Scope:
-    """A scope from what a user named.
+    """The scope of a run, system and times.
 
     Raises:
         CpmonError: there is no such run or system, or the run is one of another system.

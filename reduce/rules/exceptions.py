@@ -1,14 +1,13 @@
-"""Exceptions: episodes in which a figure was beyond the limit of a rule, and what was not known.
+"""Exceptions: episodes in which a value exceeded the limit of a rule, and values that are missing.
 
-A store is queried by each rule. A rule looks at what it needs before the scope, and an episode that
-began earlier has its own begin. Figures that are missing are no exceptions, and are named.
+Each rule is one query. It also reads the intervals before the scope that it needs, and an episode
+that began earlier keeps its begin. Missing values are not exceptions; they are listed.
 
 Values beyond the limit in intervals that follow each other directly make one episode: their
 numbers among all intervals less their numbers among those beyond the limit are equal.
 
-A reduction by time is the same whatever lies beyond its span and the interval before, and so is
-what the shipped rules ask: they are asked of these records alone. The SQL of a site may look back
-as far as it likes.
+A reduction by time depends only on its span and the interval before, and so do the shipped rules:
+they read only these records. The SQL of a site may look back as far as it likes.
 """
 
 from __future__ import annotations
@@ -50,17 +49,17 @@ SCHEMA = pa.schema(
         "record_offset": pa.int64(),
     }
 )
-"""An episode a row, as a whole if it began before the scope. `value` is the worst of it, in `unit`,
-met at the end of `worst_interval`; `dump` and `record_offset` are the place of the record that it
-comes from, NULL where a rule has no such record. Interval ends are UTC. `limit` is NULL where
-meeting the rule needs none."""
+"""One row for each episode, complete even if it began before the scope. `value` is its worst value,
+in `unit`, at the end of `worst_interval`; `dump` and `record_offset` locate the record that it
+comes from, NULL if a rule has no such record. Interval ends are UTC. `limit` is NULL if the rule
+has no limit."""
 EPISODES = Template((files(__package__) / "episodes.sql").read_text(encoding="utf-8"))
 ENOUGH = 0.99
-"""Share of a rule's minutes that is as good as all of them: no interval is exactly a minute."""
+"""Share of a rule's minutes that suffices, because no interval is exactly a minute."""
 LONGER = timedelta(hours=8), timedelta(days=2), timedelta(days=7)
-"""How far back the begin of an episode is looked for, one after the other."""
+"""Successive look-back lengths in the search for the begin of an episode."""
 LookBack = Callable[[datetime], None]
-"""Shows the records from an earlier time on, too."""
+"""Extends the visible records to an earlier time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +74,7 @@ class Lacking:
 
 @dataclass(frozen=True, slots=True)
 class Unjudged:
-    """A figure that was beyond the limit of a rule for some minutes, or for more than is known."""
+    """A value beyond the limit of a rule for some known minutes, possibly for longer."""
 
     rule: Rule
     system: str
@@ -87,7 +86,7 @@ class Unjudged:
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """The result of one rule: episodes as `SCHEMA`, and what it could look at."""
+    """The result of one rule: episodes as `SCHEMA`, and the systems that it could evaluate."""
 
     episodes: pa.Table
     seen: frozenset[str]
@@ -97,16 +96,16 @@ class _Search:
 
 @dataclass(frozen=True, slots=True)
 class Exceptions:
-    """What the rules found in a scope.
+    """The results of the rules in a scope.
 
     Attributes:
         table: episodes as `SCHEMA`: the worst severity first, then by time.
-        rules: those that were looked at.
-        unseen: those that had no value to look at, with the systems whose records are missing.
+        rules: those that were evaluated.
+        unseen: those without any value, with the systems whose records are missing.
         lacking: rules that had no value in some intervals of a system.
-        unjudged: figures beyond the limit of a rule for less time than it asks for, next to
-            intervals of which nothing is known: they may or may not be exceptions.
-        coverage: the intervals that were looked at.
+        unjudged: values beyond the limit of a rule for less time than it requires, next to
+            intervals without values: they may or may not be exceptions.
+        coverage: the intervals that were evaluated.
     """
 
     table: pa.Table
@@ -118,14 +117,14 @@ class Exceptions:
 
     @property
     def earlier(self) -> int:
-        """How many episodes began before the scope."""
+        """The number of episodes that began before the scope."""
         since = self.coverage.scope.since
         first = self.table.column("first_interval")
         return int(pc.sum(pc.less_equal(first, pa.scalar(since, first.type))).as_py() or 0)
 
     @property
     def worst(self) -> Severity | None:
-        """The gravest severity met, or None."""
+        """The highest severity, or None."""
         return worst(self.table.column("severity").unique().to_pylist())
 
 
@@ -135,7 +134,7 @@ COLOURS = {Severity.CRITICAL: "red", Severity.WARNING: "yellow", Severity.INFO: 
 def thresholds(settings: Settings) -> list[Threshold]:
     """The limits of rules about a metric, the gravest first: values beyond them are coloured.
 
-    Left out are rules about the hours of a shift, and about a figure for each of something.
+    Rules for the hours of a shift and rules with `per` are left out.
 
     Raises:
         CpmonError: a rule of the settings is wrong.
@@ -225,7 +224,7 @@ def _episodes(
     shift: Shift | None,
     look_back: LookBack,
 ) -> _Search:
-    """What a rule finds in a scope; the begin of what lasted then already is looked for."""
+    """The result of a rule in a scope; searches for the begin of episodes that began earlier."""
     of_shift, values = shift_condition(shift, TIME) if shift else ("true", [])
     every = _values_of_sql(con, rule) if rule.sql else _values_of_reduction(rule)
     start = _first_look(rule, scope)
@@ -277,7 +276,7 @@ def _table(rule: Rule, met: pa.Table) -> pa.Table:
 
 
 def _values_of_sql(con: duckdb.DuckDBPyConnection, rule: Rule) -> str:
-    """SELECT of the values that the SQL of a rule yields, as `_values_of_reduction` has them.
+    """SELECT of the values of a rule with SQL, with the columns of `_values_of_reduction`.
 
     Without a column `system` they are of the only system of the store.
 
@@ -323,7 +322,7 @@ def _values_of_reduction(rule: Rule) -> str:
 
 
 def _episodes_sql(rule: Rule, values: str, scope: Scope, start: datetime | None, shift: str) -> str:
-    """SELECT of what was looked at and, beside it, the episodes that end in a scope.
+    """SELECT of the evaluated systems, joined with the episodes that end in a scope.
 
     `seen` lists the systems that had values, `lacking` those of which some intervals of the scope
     had none. An episode that is shorter than the rule asks for, but borders on intervals of which

@@ -1,10 +1,10 @@
-"""Rules of validation that follow from layouts and metrics: nobody has to write them.
+"""Rules of validation generated from layouts and metrics.
 
-Of the rows of a table, all is looked at in a single pass: a figure that is costly to get exactly is
-screened first; where the screen says 0, nothing breaks the rule, otherwise the offending rows are
-counted. What is not known of the deltas of a table is judged by the rule of the views `interval.X`
-alone. Two cheap figures come before it: which counters move, since there is nothing to doubt of
-others; and, of a large table, whether anything is in doubt at all.
+A table is scanned once for all of its rules. A count that is expensive to compute exactly is
+screened first: if the screen is 0, no row violates the rule, otherwise the offending rows are
+counted. Deltas are in doubt exactly where the views `interval.X` have none. Two cheap queries come
+first: which counters change, since others cannot be in doubt; and, for a large table, whether any
+delta is in doubt at all.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from ..metrics.report_set import metrics_of
 from ..reductions.reductions import reductions
 
 CONTROLS = r"[\x00-\x1F\x7F-\x9F]"
-"""What no text of CP has: EBCDIC bytes that are controls, as which ASCII digits are read, too."""
+"""Control characters, which no text of CP contains; ASCII digits read as EBCDIC give them."""
 
 WRITTEN_BY_GUESTS = (Type.GUEST, Type.COUNTED)
 
@@ -49,11 +49,11 @@ LEVELS = frozenset(
         *("s", "10ms", "users"),
     }
 )
-"""Units of levels of which there is never less than none."""
+"""Units of levels that cannot be negative."""
 CONTINUED = "part of "
-"""How the grain of records begins of which several make one object."""
+"""Prefix of the grain of records of which several describe one object."""
 SLACK_S = 60
-"""A clock may be ahead of its record by so much: guests have clocks of their own."""
+"""Tolerance in seconds for a clock ahead of its record: guests have clocks of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +63,12 @@ class TableCheck:
     Attributes:
         layout: of the table.
         bad: condition on a row that breaks the rule.
-        found: expression that says what is wrong with such a row, as text.
-        checked: aggregate: how many rows were looked at.
+        found: expression for the mistake in such a row, as text.
+        checked: aggregate: the number of rows checked.
         screen: aggregate: 0 only if no row is bad.
         exact: the screen is the number of bad rows.
-        copies: columns beside the row's time that no two rows share: `bad` then may name `_copy`,
-            which is 1 for the first of such rows.
+        copies: columns that are unique together with the time of the row: `bad` may refer to
+            `_copy`, which is 1 for the first of several equal rows.
     """
 
     layout: Layout
@@ -111,15 +111,15 @@ def time_of(layout: Layout) -> str:
 
 
 def object_of(layout: Layout) -> str:
-    """Expression: what a row is about, as "vmduser LINUX001, vmdcpuad 0"."""
+    """SQL expression for the object of a row: "vmduser LINUX001, vmdcpuad 0"."""
     parts = [f"{text(key + ' ')} || {name(key)}" for key in owner_keys(layout)]
     return f"concat_ws(', ', {', '.join(parts)})" if parts else "''"
 
 
 def keys_present(layout: Layout) -> TableCheck | None:
-    """Every row has the keys that tell what it is about; None of a table without keys.
+    """Every row has its keys; None for a table without keys.
 
-    What a guest wrote may be blank.
+    Texts written by guests may be blank.
     """
     keys = row_keys(layout)
     texts = {key for key in keys if key.is_text and key.type not in WRITTEN_BY_GUESTS}
@@ -131,10 +131,10 @@ def keys_present(layout: Layout) -> TableCheck | None:
 
 
 def keys_unique(layout: Layout) -> TableCheck | None:
-    """No two rows of a dump have the same keys and time; None where rows may well.
+    """Keys and time are unique within a dump; None for tables where they need not be.
 
-    Records of the monitor itself, what has neither keys nor stands once in a sample, and records
-    that further ones continue may: of these, entries whose keys stand twice tell of a copy.
+    They need not be in records of the monitor itself, in tables without keys that have several rows
+    in a sample, and in continued records; the entries of continued records must be unique.
     """
     record = record_of(layout)
     if record.grain.startswith(CONTINUED) and not (layout.parent and layout.keys):
@@ -156,7 +156,7 @@ def keys_unique(layout: Layout) -> TableCheck | None:
 
 
 def text_decodable(layout: Layout) -> TableCheck | None:
-    """No text of CP has a control character in it; None of a table without such text."""
+    """Texts of CP have no control characters; None for a table without such text."""
     texts = {f.name: _known(f) for f in layout.columns if f.is_text and f.type is not Type.COUNTED}
     pattern = f"'{CONTROLS}'"
     check = _none_of(
@@ -183,13 +183,13 @@ def _known(field: Field) -> str:
 
 
 def levels_not_negative(layout: Layout) -> TableCheck | None:
-    """No level is below 0; None of a table without one that could be."""
+    """Levels are not negative; None for a table without a signed level."""
     levels = [f for f in layout.columns if f.role is Role.GAUGE and f.type is Type.SIGNED]
     return _none_of(layout, {f.name: f"{name(f.name)} < 0" for f in levels if f.unit in LEVELS})
 
 
 def parts_within(layout: Layout) -> TableCheck | None:
-    """No parts add up to more than their whole; None of a table without any."""
+    """Parts do not add up to more than their whole; None for a table without parts."""
     parts = {str(n): part for n, part in enumerate(parts_of(layout, "values"))}
     exceeded = {
         key: f"{_total(part.parts)} > {SLACK} * {_total(part.whole)} + {part.spare:e}"
@@ -212,7 +212,7 @@ def _excess(part: Parts) -> str:
 
 
 def clocks_not_ahead(layout: Layout) -> TableCheck | None:
-    """No clock is ahead of the record that it stands in; None of a table without clocks."""
+    """Clocks are not ahead of their record; None for a table without clocks."""
     fields = [f for f in layout.columns if f.role is Role.TIME and f.type is Type.TOD]
     late = f"tod + INTERVAL {SLACK_S} SECOND"
     return _none_of(layout, {f.name: f"tod_timestamp({name(f.name)}) > {late}" for f in fields})
@@ -233,7 +233,7 @@ def _none_of(
     Args:
         conditions: field -> condition on a row.
         prefix: expression before the details.
-        detail: field -> expression of what is wrong with it, as text.
+        detail: field -> expression for its mistake, as text.
     """
     bad = " OR ".join(conditions.values())
     cases = [f"CASE WHEN {bad_of} THEN {detail(field)} END" for field, bad_of in conditions.items()]
@@ -243,7 +243,7 @@ def _none_of(
 
 
 LARGE = 200_000
-"""Rows of a table of which it is worth to ask first whether anything is in doubt."""
+"""Number of rows from which a table is first screened for doubtful deltas."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,8 +251,8 @@ class DeltaCheck:
     """The rows of a table of samples whose deltas are not all known.
 
     Attributes:
-        of_counters: those in which a counter fell, or rose further than is possible; else those
-            whose owner is missing, appeared or began anew, and lower bounds.
+        of_counters: True for rows in which a counter fell, or rose more than is possible; False for
+            rows whose owner is missing, new or restarted, and for lower bounds.
     """
 
     layout: Layout
@@ -270,7 +270,7 @@ class DeltaCheck:
 
     @property
     def found(self) -> str:
-        """Expression: what is said of a row; NULL of one that keeps the rule."""
+        """SQL expression for the doubts about a row; NULL if the row meets the rule."""
         wrapped = f"ends_with(x, {text(WRAPPED)})"
         kept = f"lambda x: {'NOT ' if self.of_counters else ''}{wrapped}"
         said = f"array_to_string(list_filter(string_split(doubts, ', '), {kept}), ', ')"
@@ -286,10 +286,10 @@ def movement_of(layout: Layout) -> str:
 
 
 def screen_of(layout: Layout, still: Collection[str], rows: int, scope: Scope) -> str | None:
-    """SELECT of whether nothing is in doubt, and of how many rows; None where it costs too much.
+    """SELECT of whether no delta is in doubt, and of the row count; None if it is too expensive.
 
     Args:
-        still: counters that do not move. rows: of the table.
+        still: counters that do not change. rows: of the table.
     """
     if rows < LARGE or owner_of(layout).clock:
         return None
@@ -299,14 +299,14 @@ def screen_of(layout: Layout, still: Collection[str], rows: int, scope: Scope) -
 def counted(
     layout: Layout, still: Collection[str], checks: Collection[DeltaCheck], scope: Scope
 ) -> str:
-    """SELECT of how many rows of a scope could have deltas, and how many break each check."""
+    """SELECT of the number of rows in a scope with possible deltas, and of violations by check."""
     bad = [f"count({check.found})" for check in checks]
     figures = ", ".join(["count(*) FILTER (WHERE cause IS DISTINCT FROM 'first')", *bad])
     return f"SELECT {figures} FROM (\n{doubts_of(layout, still)}\n) WHERE {scope.condition()}"
 
 
 def counters_known(layout: Layout) -> DeltaCheck | None:
-    """No counter of a table fell or rose too far; None of one without counters or of events."""
+    """Counters neither fall nor rise too far; None for events and tables without counters."""
     return (
         DeltaCheck(layout, of_counters=True)
         if _is_sampled(layout) and counter_names(layout)
@@ -315,19 +315,19 @@ def counters_known(layout: Layout) -> DeltaCheck | None:
 
 
 def owners_known(layout: Layout) -> DeltaCheck | None:
-    """No owner of a table is missing, came or began anew; None of events and the monitor's own."""
+    """No owner is missing, new or restarted; None for events and records of the monitor itself."""
     return DeltaCheck(layout, of_counters=False) if _is_sampled(layout) else None
 
 
 def _is_sampled(layout: Layout) -> bool:
-    """Whether CP samples it; what the monitor says of itself comes as it likes."""
+    """Whether CP samples it; records of the monitor itself come at any time."""
     record = record_of(layout)
     return record.kind is Kind.SAMPLE and record.domain != 1 and bool(layout.columns)
 
 
 LayoutCheck = TableCheck | DeltaCheck
 HEX4 = "upper(lpad(to_hex({}), 4, '0'))"
-"""A device number as it is written."""
+"""SQL template for a device number in four hexadecimal digits."""
 CHECKS: dict[str, Callable[[Layout], LayoutCheck | None]] = {
     "keys": keys_present,
     "unique": keys_unique,
@@ -338,7 +338,7 @@ CHECKS: dict[str, Callable[[Layout], LayoutCheck | None]] = {
     "sums": parts_within,
     "clocks": clocks_not_ahead,
 }
-"""What makes the check of a table, or None where it has nothing to look at."""
+"""What makes the check of a table, or None where it has nothing to check."""
 _TEXT = (files(__package__) / "layout_rules.toml").read_text(encoding="utf-8")
 KINDS: dict[str, dict[str, str]] = tomllib.loads(_TEXT.replace("{slack_s}", f"{SLACK_S}"))
 """What a rule of each kind says of every table that it holds for; `{table}` is its name."""

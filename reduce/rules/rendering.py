@@ -1,4 +1,4 @@
-"""Rules and what they found, as a reader sees it: what it means, and what is not known."""
+"""Renders rules and their results, with their meanings and what could not be evaluated."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from .suite import Expectations
 from .validation import Outcome, Status, Validation
 
 MOST_NAMED = 3
-"""Objects that a note names."""
+"""Maximum number of objects that a note names."""
 _IDENTITY = 12
-"""Characters of a dump's identity, as `cpmon ingest` prints it."""
+"""Number of characters of a dump's identity, as in the output of `cpmon ingest`."""
 OF_EXCEPTIONS = ("area", "limit", "minutes", "shift")
-"""Columns of a list of rules that rules of validation have not."""
+"""Columns of a list of rules that apply to exceptions only."""
 
 
 def render_rules(rules: Sequence[Rule], format: str = "table") -> bytes:
-    """The rules of one purpose, a line each: what they look for, and where they were written.
+    """A list of the rules of one purpose, with their conditions and sources.
 
     Raises:
         CpmonError: there is no such format, or no rule.
@@ -66,7 +66,7 @@ def render_rules(rules: Sequence[Rule], format: str = "table") -> bytes:
 def render_findings(
     found: Exceptions | Validation, format: str = "text", zone: str = "UTC"
 ) -> bytes:
-    """What rules found as text, or as a table in any format of `render`, times in UTC.
+    """Results as text, or as a table in any format of `render` with times in UTC.
 
     Validation is a document as JSON, and may be a page (html).
 
@@ -91,7 +91,7 @@ def render_findings(
 
 
 def render_expectations(found: Expectations, format: str = "text") -> bytes:
-    """What became of expectations: as text those that were not met, as JSON all that was found.
+    """Results of expectations: as text only those not met, as JSON all of them.
 
     Raises:
         CpmonError: there is no such format.
@@ -120,7 +120,7 @@ def limit_of(rule: Rule) -> str:
 
 
 def _lines(head: str, span: str, table: pa.Table, notes: Iterable[str]) -> list[str]:
-    """What was found, in which span, a table of it and notes."""
+    """A summary with its span, a table and notes."""
     rows = ["", render(table, "table").decode().rstrip(), ""] if table.num_rows else []
     return [head, span, *rows, *bullets(notes)]
 
@@ -160,7 +160,7 @@ def _columns(exceptions: Exceptions, zone: ZoneInfo) -> dict[str, Any]:
 
 
 def _meanings(exceptions: Exceptions) -> list[str]:
-    """What the rules that were met say, with how long it must last, and what they rest on."""
+    """The meanings of the rules with exceptions, and their minimum durations."""
     ids = set(exceptions.table.column("rule").to_pylist())
     met = [rule for rule in exceptions.rules if rule.id in ids]
     notes: list[str] = []
@@ -174,7 +174,7 @@ def _meanings(exceptions: Exceptions) -> list[str]:
 
 
 def unknowns(exceptions: Exceptions, zone: ZoneInfo = UTC_ZONE) -> list[str]:
-    """What could not be judged, so that nothing found is not taken for good news."""
+    """Notes on what could not be evaluated, so that an empty result is not misread."""
     notes = []
     is_one = bool(exceptions.coverage.scope.system)
     for rule, systems in exceptions.unseen:
@@ -195,7 +195,7 @@ def unknowns(exceptions: Exceptions, zone: ZoneInfo = UTC_ZONE) -> list[str]:
 
 
 def _unjudged(parts: Sequence[Unjudged], zone: ZoneInfo, *, with_system: bool) -> str:
-    """One note for what is too short to be judged by one rule, the longest first."""
+    """One note for the values of a rule that lasted too short to decide, longest first."""
     rule = parts[0].rule
     longest = sorted(parts, key=lambda p: (-p.minutes, p.system, p.object, p.last))
     named = [
@@ -234,7 +234,7 @@ def _counts(validation: Validation) -> str:
 
 
 def _notes(failed: Sequence[Outcome]) -> list[str]:
-    """What rules that failed mean and what to do; those of one kind share a note."""
+    """Meanings and remedies of failed rules; rules of the same kind share a note."""
     groups: dict[str, list[str]] = {}
     for outcome in failed:
         note = f"{outcome.rule.meaning} {outcome.rule.remedy}".replace("\n", " ")
@@ -244,7 +244,7 @@ def _notes(failed: Sequence[Outcome]) -> list[str]:
 
 
 def _missing(validation: Validation) -> list[tuple[str, list[str]]]:
-    """Why rules do not apply, each reason with the rules that it is given for."""
+    """Reasons why rules do not apply, each with its rules."""
     rest = sorted(
         validation.of(Status.NOT_APPLICABLE), key=lambda outcome: (outcome.reason, outcome.rule.id)
     )

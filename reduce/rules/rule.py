@@ -1,9 +1,10 @@
-"""A rule: what is looked for in a store, how grave it is, what it means and what to do then.
+"""A rule: its condition, severity, meaning and remedy.
 
-Rules of exceptions and of validation are read alike: the shipped ones, then those of a site, key by
-key over them. A file has a table `[exceptions.ID]` or `[validation.ID]` for each rule. A table with
-the id of a rule read before changes only the keys that it has; with another source of values
-(`sql`, `reduction`) it leaves those of the old one behind.
+Rules of exceptions and of validation are loaded the same way: first the shipped rules, then the
+rules of a site, which override them key by key. A file has a table
+`[exceptions.ID]` or `[validation.ID]` for each rule. A table with the id of a known rule overrides
+only the keys that it has; if it has another source of values (`sql`, `reduction`), the keys of the
+previous source are dropped.
 """
 
 from __future__ import annotations
@@ -43,9 +44,9 @@ class Purpose(StrEnum):
     """What a rule is for; its value is the table of a file that holds such rules."""
 
     EXCEPTIONS = "exceptions"
-    """What should not be on the measured system: episodes in which a figure is beyond a limit."""
+    """Conditions of the measured system: episodes in which a value exceeds a limit."""
     VALIDATION = "validation"
-    """What must hold of all that landed: the number of rows that break the rule."""
+    """Conditions that all landed rows meet: the number of rows that violate the rule."""
 
     @property
     def command(self) -> str:
@@ -54,7 +55,7 @@ class Purpose(StrEnum):
 
     @property
     def sources(self) -> str:
-        """The keys of which a new rule has one."""
+        """The alternative keys for the source of values; a new rule has one of them."""
         return "sql or reduction" if self is Purpose.EXCEPTIONS else "sql"
 
     @property
@@ -73,7 +74,7 @@ class Purpose(StrEnum):
 
 
 class Severity(StrEnum):
-    """How bad it is that a rule is met or broken, the least first."""
+    """Severity of an exception or of a violated rule, in ascending order."""
 
     INFO = "info"
     WARNING = "warning"
@@ -81,24 +82,24 @@ class Severity(StrEnum):
 
     @property
     def rank(self) -> int:
-        """Its place in the order."""
+        """Its rank: 0 for the lowest severity."""
         return list(Severity).index(self)
 
 
 def worst(severities: Iterable[str]) -> Severity | None:
-    """The gravest of some severities, or None."""
+    """The highest of some severities, or None."""
     return max(map(Severity, severities), key=lambda severity: severity.rank, default=None)
 
 
 class Comparison(StrEnum):
-    """On which side of its limit a value is an exception."""
+    """Which side of the limit is an exception."""
 
     ABOVE = "above"
     BELOW = "below"
 
     @property
     def sign(self) -> str:
-        """As SQL and readers write it."""
+        """The comparison operator in SQL and in messages."""
         return ">" if self is Comparison.ABOVE else "<"
 
 
@@ -106,23 +107,24 @@ class RuleKeys(Table, frozen=True):
     """The keys of a rule; `Purpose.keys` has those of each purpose.
 
     A value comes from column `metric` of `reduction` (over column `per`, if there is one), or from
-    `sql`, a SELECT with the columns of its purpose. That of an exception may have system, dump and
-    record_offset besides.
+    `sql`, a SELECT with the columns of its purpose. For exceptions it may also return system, dump
+    and record_offset.
 
     Attributes:
-        title: what it means that the rule is met; of validation, what must hold.
-        meaning: what the rule rests on. remedy: what to do.
-        area: what part of the system it is about.
-        scale: what a value is multiplied by, before the limit is looked at. unit: of the product.
+        title: the condition in words: of an exception, or the one that valid rows meet.
+        meaning: the reason for the rule. remedy: what to do.
+        area: the part of the system that it concerns.
+        scale: factor applied to values before they are compared with the limit. unit: of the
+            product.
         limit: None where every row of `sql` is an exception.
-        for_minutes: how long, in intervals in a row, the value must be beyond the limit.
-        shift: of the settings, which alone is looked at.
+        for_minutes: minimum duration beyond the limit, in consecutive intervals.
+        shift: a shift of the settings; the rule applies only to its hours.
         object_name: of the object, with its key columns in braces.
-        least: column -> least value: intervals with less of it are not looked at.
-        record: table of the record in which a value is looked up; `record_keys`: its columns and
+        least: column -> minimum; intervals below it are not evaluated.
+        record: table of the record that a value comes from; `record_keys`: its columns and
             those of the reduction that they equal.
         needs: tables that must have landed; by default the samples that `sql` reads.
-        finding: of `cpmon check` about what breaks it; without one it is not looked at there.
+        finding: code of `cpmon check` for violations; empty if `cpmon check` skips the rule.
     """
 
     title: Text
@@ -155,7 +157,7 @@ class Layer:
 
     Attributes:
         file: its name.
-        shipped: it comes with cpmon.
+        shipped: whether it comes with cpmon.
     """
 
     file: str
@@ -170,7 +172,7 @@ class Rule(RuleKeys, frozen=True, kw_only=True):
     Attributes:
         id: its name; a rule read later replaces one of the same id and purpose.
         sources: key -> where it was written.
-        check: how the rows of a table are looked at, where the rule follows from its layout.
+        check: the check of a table, if the rule is generated from its layout.
     """
 
     id: str
@@ -180,12 +182,12 @@ class Rule(RuleKeys, frozen=True, kw_only=True):
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The columns that tell objects apart, as they stand in the object's name."""
+        """The key columns in the name of the object, in order."""
         return tuple(dict.fromkeys(name for name, _ in KEY.findall(self.object_name)))
 
     @property
     def written_in(self) -> str:
-        """The sources that say something of it, and where in the files of a site."""
+        """The sources that define it, with the place in files of a site."""
         path = f"{self.purpose}.{self.id}"
         layers = sorted(self.sources.values(), key=lambda layer: not layer.shipped)
         return ", ".join(dict.fromkeys(x.file if x.shipped else x.place(path) for x in layers))
@@ -205,13 +207,13 @@ class Rule(RuleKeys, frozen=True, kw_only=True):
         return frozenset(landed_tables(self.sql)).union(*below)
 
     def place(self, key: str = "") -> str:
-        """Where a key was written, for messages; one that was not, where the rule begins."""
+        """The place of a key, for messages; the begin of the rule if the key is not set."""
         return _place_of(self.purpose, self.id, self.sources, key)
 
     def wrong(self, key: str, allowed: str, found: object, problem: str = "") -> CpmonError:
         """The error for the value of a key."""
         return CpmonError(
-            problem or "a rule has a value that means nothing",
+            problem or "a rule has an invalid value",
             place=self.place(key),
             expected=allowed,
             found=str(found) or "nothing",
@@ -220,20 +222,20 @@ class Rule(RuleKeys, frozen=True, kw_only=True):
     def failed(self, found: str) -> CpmonError:
         """The error for a rule whose query fails."""
         return CpmonError(
-            f"rule {self.id} cannot be looked at",
+            f"rule {self.id} cannot be evaluated",
             code="rule-failed",
             place=self.place("sql" if self.sql else "reduction"),
             expected=f"a SELECT of {', '.join(self.purpose.columns)}" if self.sql else None,
             found=found,
-            effect="no rule was judged",
+            effect="no rule was evaluated",
             remedy=f"correct it, or switch it off: enabled = false in [{self.purpose}.{self.id!r}]",
         )
 
     def guarded_sql(self, con: duckdb.DuckDBPyConnection) -> str:
-        """The SQL that runs for its `sql`; shipped SQL is as it stands.
+        """Its `sql` as it is executed: checked by the sandbox unless it is shipped.
 
         Raises:
-            CpmonError: it is no single query that only reads.
+            CpmonError: it is not a single read-only query.
         """
         try:
             return self.sql if self.is_shipped else guarded(con, self.sql, explain=False)
@@ -243,7 +245,7 @@ class Rule(RuleKeys, frozen=True, kw_only=True):
     def query(
         self, con: duckdb.DuckDBPyConnection, sql: str, values: Sequence[Any] = ()
     ) -> pa.Table:
-        """The result of a query that belongs to the rule.
+        """Run a query of the rule.
 
         Raises:
             CpmonError: it fails.
@@ -256,10 +258,10 @@ class Rule(RuleKeys, frozen=True, kw_only=True):
             raise self.failed(str(error).partition("\n\nLINE")[0]) from None
 
     def check_parts(self) -> None:
-        """Check that what the rule names exists and that its parts go together.
+        """Check that tables and columns exist, and that the keys are consistent.
 
         Raises:
-            CpmonError: they do not.
+            CpmonError: a name is unknown, or keys contradict each other.
         """
         if self.purpose is Purpose.VALIDATION:
             for table in self.needs:
@@ -320,7 +322,7 @@ class Rule(RuleKeys, frozen=True, kw_only=True):
 OF_REDUCTION = ("reduction", "metric", "per", "object", "least", "record", "record_keys")
 OF_SQL = ("sql", "record")
 OF_SITE = {"meaning": "A rule of the site.", "remedy": "Ask who wrote the rule."}
-"""What a rule of validation says where its table does not."""
+"""Default texts of a site's rule of validation."""
 
 
 def load_rules(
@@ -330,10 +332,10 @@ def load_rules(
     *,
     landed: Collection[str] = (),
 ) -> tuple[Rule, ...]:
-    """The shipped rules, with those of the settings and of a file over them; without disabled ones.
+    """The enabled rules: shipped ones, overridden by the settings and then by a file.
 
     Args:
-        file: one more file of rules, which wins over all others.
+        file: another file of rules, with the highest precedence.
         landed: tables that have landed in a store; rules of validation follow from their layouts.
 
     Raises:
@@ -359,7 +361,7 @@ def load_rules(
 
 
 def find_rule(rules: Sequence[Rule], name: str) -> Rule:
-    """The rule of that name, in any case, with dashes or underscores.
+    """Find a rule by name, ignoring case; dashes are underscores.
 
     Raises:
         CpmonError: there is none; the nearest is suggested.
@@ -389,7 +391,7 @@ def _shipped(purpose: Purpose, landed: Collection[str]) -> Iterator[Layer]:
 
 
 def _named(source: str, key: str) -> str:
-    """The place of a key that no file has."""
+    """The place of a key that is in no file: its source."""
     return source
 
 
@@ -427,7 +429,7 @@ def _place_of(purpose: Purpose, name: str, sources: Mapping[str, Layer], key: st
 def _rule(
     purpose: Purpose, name: str, values: dict[str, Any], sources: Mapping[str, Layer]
 ) -> Rule | None:
-    """A rule from its keys; None of a table that the store has not got."""
+    """A rule from its keys; None if it overrides a rule of a table that has not landed."""
     place = functools.partial(_place_of, purpose, name, sources)
     check = values.pop("check", None)
     if not (check or {"sql", "reduction"} & values.keys()):

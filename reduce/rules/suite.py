@@ -1,8 +1,8 @@
 """Kept results of reductions as expectation suites of Great Expectations, one for each reduction.
 
-What is expected follows from the metrics and from what the columns of a reduction say: possible
-range and type of each metric, and columns whose documentation names no NULL. A view leaves blank
-what lies outside of a range, so a kept file with such a figure was written by something else.
+The expectations follow from the metrics and the columns of a reduction: the possible range and type
+of each metric, and columns that are documented as never NULL. Views give NULL for values outside
+their range, so a kept file with such a value was not written by cpmon.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ VERSION = 1
 """Of the result document."""
 SITE = "cpmon"
 NUMBERS = ["float64", "int64"]
-"""What DuckDB's numbers are in a frame; whole numbers with a NULL among them are the first."""
+"""Types of DuckDB's numbers in pandas; integers with NULL values become float64."""
 MOST = "most_of_"
-"""What the name of a column begins with that has the greatest possible value of a metric."""
+"""Name prefix of the columns with the greatest possible value of a metric."""
 SCHEMA = pa.schema(
     [
         ("reduction", pa.string()),
@@ -54,7 +54,7 @@ SCHEMA = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class Expectations:
-    """What became of the suites over the kept results in a scope.
+    """The results of the suites over the kept results in a scope.
 
     Attributes:
         results: reduction -> the result of its suite as Great Expectations writes it to JSON.
@@ -90,11 +90,11 @@ def judge(
     run: str | None = None,
     data_docs: Path | None = None,
 ) -> Expectations:
-    """Hold the kept results in a scope against what their metrics may be.
+    """Check the kept results in a scope against the possible values of their metrics.
 
     Args:
         con: a connection to the store.
-        run: that named the scope.
+        run: the run that defines the scope.
         data_docs: the folder of the Data Docs to write.
 
     Raises:
@@ -107,7 +107,7 @@ def judge(
         raise CpmonError(
             "no result of a reduction is kept",
             code="kept-results-missing",
-            effect="there is nothing to look at",
+            effect="there is nothing to check",
             remedy="compute them first: cpmon reduce",
         )
     frames = ((each, _frame(con, each, scope, run)) for each in chosen)
@@ -128,7 +128,7 @@ def _frame(
 
 
 def _condition(columns: Collection[str], scope: Scope, run: str | None) -> str:
-    """Which rows of a reduction with these columns are in a scope, that a run may have named."""
+    """The SQL condition for the rows of a reduction in a scope or run."""
     if TIME in columns:
         return scope.condition()
     if run is not None and "run_id" in columns:
@@ -168,7 +168,7 @@ def _validated(
 
 
 def _expected(reduction: Reduction, frame: pa.Table) -> Iterator[Any]:
-    """What is expected of the rows of a reduction."""
+    """The expectations for the rows of a reduction."""
     gxe: Any = importlib.import_module("great_expectations.expectations")
     yield gxe.ExpectTableColumnsToMatchSet(
         column_set=[column.name for column in reduction.columns], exact_match=False
@@ -178,13 +178,13 @@ def _expected(reduction: Reduction, frame: pa.Table) -> Iterator[Any]:
         if column.name in present and column.is_complete:
             yield gxe.ExpectColumnValuesToNotBeNull(column=column.name)
     for metric in metrics_of(reduction.name).values():
-        # Of a column without a value nobody can say the type, nor is there one to be out of range.
+        # A column without any value has neither a type nor a value out of range.
         if metric.name in present and frame[metric.name].null_count < len(frame):
             yield from _of_metric(gxe, metric, present)
 
 
 def _of_metric(gxe: Any, metric: Metric, present: set[str]) -> Iterator[Any]:
-    """What is expected of the values of a metric."""
+    """The expectations for the values of a metric."""
     column = metric.name
     if metric.is_number:
         yield gxe.ExpectColumnValuesToBeInTypeList(column=column, type_list=NUMBERS)
@@ -203,24 +203,24 @@ def _of_metric(gxe: Any, metric: Metric, present: set[str]) -> Iterator[Any]:
 
 
 def _sound(reduction: Reduction, result: Any) -> dict[str, Any]:
-    """The result of a suite as JSON has it.
+    """The result of a suite as a JSON document.
 
     Raises:
-        CpmonError: an expectation could not be computed: Great Expectations calls it not met.
+        CpmonError: an expectation could not be computed; Great Expectations reports it as not met.
     """
     for outcome in result.results:
         if outcome.exception_info.get("raised_exception"):
             raise CpmonError(
                 f"an expectation of {reduction.name} cannot be computed",
                 found=str(outcome.exception_info.get("exception_message")),
-                effect="no kept result was judged",
+                effect="no kept result was checked",
             )
     document: dict[str, Any] = result.to_json_dict()
     return document
 
 
 def _row(reduction: str, outcome: dict[str, Any]) -> dict[str, Any]:
-    """An expectation as a line of a table."""
+    """The table row of an expectation."""
     config, found = outcome["expectation_config"], outcome["result"]
     keys = config["kwargs"]
     examples = found.get("partial_unexpected_list") or []
@@ -238,11 +238,7 @@ def _row(reduction: str, outcome: dict[str, Any]) -> dict[str, Any]:
 
 
 def _write_docs(context: Any, folder: Path) -> None:
-    """Write the results as Data Docs.
-
-    Raises:
-        CpmonError: the disk refuses it.
-    """
+    """Write the results as Data Docs."""
     backend = {
         "class_name": "TupleFilesystemStoreBackend",
         "base_directory": str(folder.absolute()),
@@ -261,7 +257,7 @@ def _write_docs(context: Any, folder: Path) -> None:
 
 @contextmanager
 def _offline() -> Iterator[None]:
-    """Great Expectations without a word on standard error, and without the network."""
+    """Silence Great Expectations on standard error, and turn off its network access."""
     os.environ["GX_ANALYTICS_ENABLED"] = "false"
     logger = logging.getLogger("great_expectations")
     level = logger.level

@@ -39,7 +39,7 @@ BAD = "value < least OR value > most"
 
 
 class Status(StrEnum):
-    """What became of a rule."""
+    """Result status of a rule."""
 
     FAILED = "failed"
     PASSED = "passed"
@@ -48,11 +48,11 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one rule.
+    """The counts of one rule.
 
     Attributes:
-        checked: rows or figures that were looked at. bad: those that break the rule.
-        reason: why there was nothing to look at; empty if there was.
+        checked: number of rows or values checked. bad: number of those that violate the rule.
+        reason: why nothing was checked; empty otherwise.
     """
 
     rule: Rule
@@ -62,13 +62,13 @@ class Outcome:
 
     @property
     def status(self) -> Status:
-        """What became of it: nothing looked at is not passed."""
+        """Its status; a rule that checked nothing has not passed."""
         if self.reason:
             return Status.NOT_APPLICABLE
         return Status.FAILED if self.bad else Status.PASSED
 
     def row(self) -> dict[str, Any]:
-        """As a line of a table."""
+        """The row of the result table."""
         return {
             "rule": self.rule.id,
             "severity": str(self.rule.severity),
@@ -120,7 +120,7 @@ def offending(
     missing = sorted(set(rule.needs).difference(landed))
     if missing:
         raise CpmonError(
-            f"rule {rule.id} has nothing to look at",
+            f"rule {rule.id} has nothing to check",
             expected=f"records {', '.join(name.upper() for name in rule.needs)}",
             found=f"none of {', '.join(name.upper() for name in missing)}",
         )
@@ -177,13 +177,10 @@ def _of_deltas(
 def _undoubted(
     con: duckdb.DuckDBPyConnection, rule: Rule, layout: Layout, scope: Scope
 ) -> tuple[set[str], int | None]:
-    """The counters of a table that do not move; and how many deltas it has if all are known.
-
-    Args:
-        rule: about them.
+    """The counters that do not change, and the number of deltas if none is in doubt.
 
     Returns:
-        None for the number where some are not known, or where it would cost too much to tell.
+        None for the number if some are in doubt, or if it is too expensive to compute.
     """
     rows, *moves = _counts(con, rule, movement_of(layout))
     still = {c for c, moved in zip(counter_names(layout), moves, strict=True) if not moved}
@@ -206,7 +203,7 @@ def _counts(con: duckdb.DuckDBPyConnection, rule: Rule, sql: str) -> list[int]:
 
 
 def _missing(rule: Rule, landed: Collection[str]) -> str:
-    """Which records are not there."""
+    """The reason: records that have not landed."""
     layouts = tables()
     records = {record_of(layouts[t]) for t in rule.needs if t not in landed and t in layouts}
     named = sorted(f"{r.name.upper()} ({r.domain}.{r.record})" for r in records)
@@ -220,7 +217,7 @@ CAUSES = {
     "restart": "OWNER_RESTARTED",
     "stale": "BLOCK_STALE",
 }
-"""Why a row has no deltas -> the finding. Of a row that has some, a counter is in doubt."""
+"""Why a row has no deltas -> the finding; a row with deltas may have a counter in doubt."""
 EFFECTS = {
     "SAMPLE_MISSING": "no delta; sums over all objects of this kind are blank",
     "OWNER_RESTARTED": "no delta across the restart",
@@ -234,13 +231,13 @@ FROM_ZERO = "the delta is what the new one has used since it began"
 
 @dataclass(frozen=True, slots=True)
 class Breach:
-    """One kind of thing that breaks a rule.
+    """A kind of violation of a rule.
 
     Attributes:
         finding: code of `cpmon check`.
-        offset: of the first record that it is about, in the dump.
-        detail: of the first. effect: on reports.
-        count: how often it was met.
+        offset: of the first record concerned, in the dump.
+        detail: description of the first one. effect: on reports.
+        count: number of occurrences.
     """
 
     finding: str
@@ -253,14 +250,11 @@ class Breach:
 def breaches(
     con: duckdb.DuckDBPyConnection, rules: Iterable[Rule], landed: Collection[str]
 ) -> Iterator[Breach]:
-    """What breaks some rules in a store of one dump.
+    """The violations of some rules in a store with one dump.
 
     Args:
         con: a connection to it.
         landed: tables that have rows in it.
-
-    Raises:
-        duckdb.Error: the disk refuses what does not fit into memory.
     """
     applying = [rule for rule in rules if set(rule.needs).issubset(landed)]
     deltas = [(r.check.layout, r) for r in applying if isinstance(r.check, DeltaCheck)]
@@ -274,7 +268,7 @@ def breaches(
 def _breaches_of_deltas(
     con: duckdb.DuckDBPyConnection, layout: Layout, rule: Rule
 ) -> Iterator[Breach]:
-    """What is in doubt of the deltas of a table, whatever rule it breaks; `rule` is one of them."""
+    """The doubtful deltas of a table, for all of its rules; `rule` is one of them."""
     still, sound = _undoubted(con, rule, layout, ALL)
     if sound is not None:
         return
@@ -300,7 +294,7 @@ def _breaches_of_deltas(
 
 
 def _breaches_of_rows(con: duckdb.DuckDBPyConnection, rule: Rule) -> Iterator[Breach]:
-    """The rows that break a rule: those of a table, or lines of SQL."""
+    """The rows that violate a rule, of a table or of its SQL."""
     bad = f"({rows_sql(rule, ALL)})"
     if isinstance(rule.check, TableCheck):
         ((count, first),) = _fetched(
@@ -321,7 +315,7 @@ def _breaches_of_rows(con: duckdb.DuckDBPyConnection, rule: Rule) -> Iterator[Br
 
 
 def _place_before(con: duckdb.DuckDBPyConnection, layout: Layout, end: datetime) -> int:
-    """Where the last record of a table stands before those of an interval: one is missing after."""
+    """Offset of the last record of a table before an interval; a record is missing after it."""
     last = f"SELECT max(record_offset) FROM monitor.{name(layout.name)}"
     ((offset,),) = _fetched(con, f"{last} WHERE interval_end < TIMESTAMP '{end}'")
     return int(offset)
@@ -335,23 +329,23 @@ VERSION = 2
 """Of the result document."""
 COLUMNS = ("rule", "severity", "status", "checked", "bad", "title", "reason")
 SCHEMA = pa.schema([(n, pa.int64() if n in ("checked", "bad") else pa.string()) for n in COLUMNS])
-"""A rule a row: `status` is failed, passed or not applicable, `reason` says why it is the last."""
+"""One row for each rule; `reason` explains the status `not applicable`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """What the rules found in a scope.
+    """The results of the rules in a scope.
 
     Attributes:
-        outcomes: one a rule: what failed first, the gravest before others.
-        coverage: the intervals that were looked at.
+        outcomes: one for each rule: failed ones first, by descending severity.
+        coverage: the intervals that were checked.
     """
 
     outcomes: tuple[Outcome, ...]
     coverage: Coverage
 
     def of(self, status: Status) -> tuple[Outcome, ...]:
-        """The rules that ended so."""
+        """The results with a status."""
         return tuple(outcome for outcome in self.outcomes if outcome.status is status)
 
     @property
@@ -361,7 +355,7 @@ class Validation:
 
     @property
     def worst(self) -> Severity | None:
-        """The gravest severity of a rule that failed, or None."""
+        """The highest severity of a failed rule, or None."""
         return worst(outcome.rule.severity for outcome in self.of(Status.FAILED))
 
     def document(self) -> dict[str, Any]:
@@ -386,13 +380,13 @@ def validate(
     scope: Scope,
     run: str | None = None,
 ) -> Validation:
-    """What rules find in a store.
+    """Apply rules to a store.
 
     Args:
         con: a connection to its catalogue.
-        rules: those to look at, as `load_rules` has them. landed: tables that have landed in it.
-        scope: what to look at, as `scope_of` makes it of names.
-        run: the run that named it.
+        rules: from `load_rules`. landed: tables that have landed in it.
+        scope: the rows to check, from `scope_of`.
+        run: the run that defines the scope.
 
     Raises:
         CpmonError: no interval in the scope, or SQL of a rule that fails.
@@ -407,15 +401,15 @@ def validate_spans(
     settings: Settings | None = None,
     limits: Limits | None = None,
 ) -> Iterator[Validation]:
-    """What all rules find in each of some spans; it takes as long as they are, not the store.
+    """Apply all rules to each of several spans, reading only the dumps of the span.
 
     Args:
-        scopes: what to look at; their systems must be ones of the store.
-        settings: have rules of the site.
-        limits: what the queries may use.
+        scopes: the spans; their systems must be in the store.
+        settings: may define rules of the site.
+        limits: of the queries.
 
     Raises:
-        CpmonError: no interval in a scope, a rule is wrong, or its SQL fails, when it gets there.
+        CpmonError: on iteration: a scope has no interval, a rule is invalid, or its SQL fails.
     """
     with connect(store, reductions(), limits) as con:
         for scope in scopes:
@@ -425,7 +419,7 @@ def validate_spans(
 
 
 def outcomes(counted: Iterable[Outcome]) -> tuple[Outcome, ...]:
-    """What became of the rules: failed ones first, by severity, then by name."""
+    """Results in order: failed ones first, by descending severity, then by name."""
     statuses = list(Status)
     return tuple(
         sorted(counted, key=lambda o: (statuses.index(o.status), -o.rule.severity.rank, o.rule.id))

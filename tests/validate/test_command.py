@@ -129,7 +129,7 @@ def test_a_rule_of_the_site_is_asked_by_its_sql(cpmon: Cpmon, timer: Store, tmp_
         ("not toml", "the rules cannot be read"),
         (
             "[validation.bad]\ntitle='t'\nseverity='info'\nsql='SELECT 1 AS x'",
-            "rule bad cannot be looked at",
+            "rule bad cannot be evaluated",
         ),
         (
             "[validation.bad]\ntitle='t'\nseverity='info'\nsql=\"COPY (SELECT 1) TO 'x'\"",
