@@ -21,7 +21,7 @@ from ...render.printing import Printed, blank, exact, percentage, ratio, show
 from ..reductions.reductions import reduction
 from .change_test import Samples, difference, quotient, read_samples, statistic
 from .run_facts import run_notes, texts
-from .spec import Change, Difference, Row, Spec, Wording, load_spec
+from .spec import ChangeColumn, DifferenceColumn, Row, Spec, Wording, load_spec
 
 Values = Mapping[str, Any]
 Column = dict[str, Printed]
@@ -122,7 +122,7 @@ def _statistic(spec: Spec, row: Row, run: str, figures: Figures) -> Printed:
     return statistic(values, whole=row.whole, padded=run not in spec.measured)
 
 
-def _difference(spec: Spec, computed: Difference, figures: Figures) -> Column:
+def _difference(spec: Spec, computed: DifferenceColumn, figures: Figures) -> Column:
     """The cells of a difference of runs: only rows of samples can be subtracted."""
     missing = [run for run in computed.sources if run not in figures.summary]
 
@@ -138,7 +138,7 @@ def _difference(spec: Spec, computed: Difference, figures: Figures) -> Column:
     return _column(spec, computed.run, cell)
 
 
-def _change(spec: Spec, change: Change, printed: Mapping[str, Column]) -> Column:
+def _change(spec: Spec, change: ChangeColumn, printed: Mapping[str, Column]) -> Column:
     run, base = printed[change.of], printed[change.base]
     return _column(spec, change.run, lambda row, _: percentage(run[row.label], base[row.label]))
 

@@ -206,13 +206,13 @@ class Row(Table, frozen=True):
         return tuple((sign if n else 1, label) for n, label in enumerate(labels or ()))
 
 
-class Group(Table, frozen=True):
+class RowGroup(Table, frozen=True):
     """Rows under a common heading."""
 
     rows: list[Row] = msgspec.field(default_factory=list)
 
 
-class Difference(Table, frozen=True):
+class DifferenceColumn(Table, frozen=True):
     """A computed column: the samples of one run minus those of another, one by one."""
 
     run: Text
@@ -225,7 +225,7 @@ class Difference(Table, frozen=True):
         return self.of, self.less
 
 
-class Change(Table, frozen=True):
+class ChangeColumn(Table, frozen=True):
     """A column of percentages: the change of a run from its base, computed from printed values."""
 
     run: Text
@@ -254,13 +254,13 @@ class Spec(Table, frozen=True):
     title: Text = Text()
     base: Any = BASE_OF_RUN
     header: Names = Names(("cp_level", "users", "processors"))
-    groups: list[Group] = msgspec.field(default_factory=list)
+    groups: list[RowGroup] = msgspec.field(default_factory=list)
     ratios: bool = True
     names: dict[str, Text] = msgspec.field(default_factory=dict)
     claims: list[ChangeStatement] = msgspec.field(default_factory=list)
     claims_table: Text = Text()
-    differences: list[Difference] = msgspec.field(default_factory=list)
-    changes: list[Change] = msgspec.field(default_factory=list)
+    differences: list[DifferenceColumn] = msgspec.field(default_factory=list)
+    changes: list[ChangeColumn] = msgspec.field(default_factory=list)
     steps: list[Step] = msgspec.field(default_factory=list)
 
     @property
@@ -286,7 +286,7 @@ class Spec(Table, frozen=True):
         return self.base if isinstance(self.base, dict) else dict.fromkeys(self.runs, self.base)
 
     @property
-    def computed(self) -> tuple[Difference | Change, ...]:
+    def computed(self) -> tuple[DifferenceColumn | ChangeColumn, ...]:
         """The columns that are computed from other runs."""
         return (*self.differences, *self.changes)
 
@@ -420,7 +420,7 @@ def _mistakes_of_columns(spec: Spec) -> Iterator[Mistake]:
     computed = [column.run for column in spec.computed]
     if len(set(computed)) < len(computed):
         yield "differences", "each run computed once, as a difference or a change", computed
-    columns: dict[str, Sequence[Difference | Change]]
+    columns: dict[str, Sequence[DifferenceColumn | ChangeColumn]]
     columns = {"differences": spec.differences, "changes": spec.changes}
     for key in columns:
         for number, column in enumerate(columns[key]):

@@ -28,7 +28,7 @@ from ..reports.narrowing import known_column
 from ..reports.report_sql import Asked, Span, lines_sql, source_of
 
 
-class Kind(StrEnum):
+class ChartKind(StrEnum):
     """Chart type."""
 
     LINES = "lines"
@@ -66,7 +66,7 @@ class Chart(Table, frozen=True):
     title: str
     about: str
     series: Sequence[Series]
-    kind: Kind = Kind.LINES
+    kind: ChartKind = ChartKind.LINES
     top: int = 0
     rule: str = ""
     whole: float | None = None

@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 from ...core.text import printable
 from ...render.html import COLORS
 from ..metrics.metric import TIME
-from .chart import RUNS, Chart, Kind, Points, fixed_offset, local_times, runs_points
+from .chart import RUNS, Chart, ChartKind, Points, fixed_offset, local_times, runs_points
 
 PALETTE = ("c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8")
 WIDTH, HEIGHT = 640, 200
@@ -115,10 +115,10 @@ def over_time(
     """
     import altair as alt
 
-    if chart.kind is Kind.LINES:
+    if chart.kind is ChartKind.LINES:
         points = thinned(points)
     number = "~s" if _greatest(points) >= LARGE else alt.Undefined
-    symbol = "square" if chart.kind is Kind.STACK else "stroke"
+    symbol = "square" if chart.kind is ChartKind.STACK else "stroke"
     width = WIDTH if alone else CARD
     base = _colored_chart(chart, points.order, symbol, width).encode(
         x=alt.X(
@@ -132,12 +132,12 @@ def over_time(
             "value:Q",
             title=chart.unit,
             scale=alt.Scale(domainMin=0, domainMax=_end(chart, points)),
-            stack="zero" if chart.kind is Kind.STACK else None,
+            stack="zero" if chart.kind is ChartKind.STACK else None,
             axis=alt.Axis(tickCount=5, format=number),
         ),
         order=alt.Order("place:Q"),
     )
-    layers = [base.mark_area() if chart.kind is Kind.STACK else _lines(base, points)]
+    layers = [base.mark_area() if chart.kind is ChartKind.STACK else _lines(base, points)]
     if limit and _greatest(points) >= limit / 2:  # a greater limit would flatten the values
         rule = alt.Chart(alt.InlineData(values=[{"limit": limit}]))
         layers.append(rule.mark_rule(color=COLORS["bad"], strokeDash=DASH).encode(y="limit:Q"))

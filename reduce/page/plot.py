@@ -16,7 +16,7 @@ from ..metrics.metric import ReportColumn
 from ..metrics.report_set import Lines
 from ..reports.cells import cell_text, clock
 from ..reports.report import ReportResult
-from .chart import Chart, Kind, Points, column_of, object_name, series_of
+from .chart import Chart, ChartKind, Points, column_of, object_name, series_of
 from .drawing import bars, over_time, png, stacked, svg
 
 FORMATS = ("svg", "png")
@@ -113,7 +113,7 @@ def _panel(result: ReportResult, columns: list[ReportColumn]) -> dict[str, Any]:
     single = len(columns) == 1
     named = f"{first.heading} {first.unit}".strip() if first.unit not in first.heading else ""
     axis = (named or first.heading) if single else first.unit
-    kind = Kind.BARS if result.lines is Lines.OBJECT else Kind.LINES
+    kind = ChartKind.BARS if result.lines is Lines.OBJECT else ChartKind.LINES
     chart = Chart(first.name, result.report.title, "", (), kind, axis=axis)
     if result.lines is Lines.OBJECT:
         return bars(chart, _objects(result, columns), alone=True)

@@ -28,7 +28,7 @@ from .layout_notes import (
 )
 
 
-class Outcome(StrEnum):
+class Completeness(StrEnum):
     """Completeness of a report."""
 
     RIGHT = "right"
@@ -39,7 +39,7 @@ class Outcome(StrEnum):
     @property
     def rank(self) -> int:
         """0 for the best outcome."""
-        return [*Outcome].index(self)
+        return [*Completeness].index(self)
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class ExpectedReport:
 
     name: str
     title: str
-    outcome: Outcome
+    outcome: Completeness
     notes: tuple[str, ...]
     pages: tuple[str, ...]
 
@@ -77,12 +77,14 @@ def _expected(
     needed = samples if 2 * len(samples) >= len(own_records) else own_records
     if not any(layout.name in present for layout in needed):
         note = f"The dump has none of {_listed(needed)}."
-        return ExpectedReport(report.name, report.title, Outcome.EMPTY, (note,), ())
+        return ExpectedReport(report.name, report.title, Completeness.EMPTY, (note,), ())
     doubts = inferred_notes(present, [release] if release else ())
     doubts = [*doubts, *(unread_notes(unread, release, present) if release else ())]
     blank = [*_absent(records, kinds), *unrecorded(report, levels_of([release]))]
     blank += thread_notes(report, release, present) if release else []
-    outcome = Outcome.UNCERTAIN if doubts else Outcome.NOTED if blank else Outcome.RIGHT
+    outcome = (
+        Completeness.UNCERTAIN if doubts else Completeness.NOTED if blank else Completeness.RIGHT
+    )
     pages = [n for n, lay in present.items() if _wants_page(lay, release, unread)]
     notes = (*doubts, *blank)
     return ExpectedReport(report.name, report.title, outcome, notes, tuple(sorted(pages)))

@@ -22,7 +22,7 @@ from ..reports.cells import UTC_ZONE, clock
 from .exceptions import Exceptions, Unjudged
 from .rule import Comparison, Purpose, Rule
 from .suite import Expectations
-from .validation import Outcome, Status, Validation
+from .validation import RuleResult, Status, Validation
 
 MOST_NAMED = 3
 """Maximum number of objects that a note names."""
@@ -233,7 +233,7 @@ def _counts(validation: Validation) -> str:
     return f"{failed} failed, {passed} passed, {rest} not applicable"
 
 
-def _notes(failed: Sequence[Outcome]) -> list[str]:
+def _notes(failed: Sequence[RuleResult]) -> list[str]:
     """Meanings and remedies of failed rules; rules of the same kind share a note."""
     groups: dict[str, list[str]] = {}
     for outcome in failed:

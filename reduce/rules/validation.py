@@ -47,7 +47,7 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RuleResult:
     """The counts of one rule.
 
     Attributes:
@@ -85,7 +85,7 @@ def count(
     rules: Iterable[Rule],
     scope: Scope,
     landed: Collection[str],
-) -> list[Outcome]:
+) -> list[RuleResult]:
     """The counts of some rules, in their order.
 
     Args:
@@ -97,7 +97,7 @@ def count(
     """
     ordered = list(rules)
     available = [rule for rule in ordered if set(rule.needs).issubset(landed)]
-    found: list[Outcome] = []
+    found: list[RuleResult] = []
     for kind, counts_of in ((TableCheck, _of_table), (DeltaCheck, _of_deltas)):
         same_kind = [rule for rule in available if isinstance(rule.check, kind)]
         for _, of_table in itertools.groupby(same_kind, key=lambda rule: rule.needs):
@@ -105,7 +105,7 @@ def count(
     found += [_of_sql(con, rule, scope) for rule in available if rule.check is None]
     outcomes = {outcome.rule.id: outcome for outcome in found}
     return [
-        outcomes.get(rule.id) or Outcome(rule, 0, 0, _missing(rule, landed)) for rule in ordered
+        outcomes.get(rule.id) or RuleResult(rule, 0, 0, _missing(rule, landed)) for rule in ordered
     ]
 
 
@@ -145,7 +145,7 @@ def rows_sql(rule: Rule, scope: Scope, select: str | None = None) -> str:
 
 def _of_table(
     con: duckdb.DuckDBPyConnection, rules: Sequence[Rule], scope: Scope
-) -> Iterator[Outcome]:
+) -> Iterator[RuleResult]:
     """The counts of rules about the rows of one table."""
     checks = [rule.check for rule in rules if isinstance(rule.check, TableCheck)]
     figures = ", ".join(f"{check.checked}, {check.screen}" for check in checks)
@@ -155,12 +155,12 @@ def _of_table(
         exact = check.exact or not screen
         rows = f"SELECT count(*) FROM (\n{check.rows(scope)}\n)"
         bad = screen if exact else _counts(con, rule, rows)[0]
-        yield Outcome(rule, checked, bad, "" if checked else "no row of it is in this span")
+        yield RuleResult(rule, checked, bad, "" if checked else "no row of it is in this span")
 
 
 def _of_deltas(
     con: duckdb.DuckDBPyConnection, rules: Sequence[Rule], scope: Scope
-) -> Iterator[Outcome]:
+) -> Iterator[RuleResult]:
     """The counts of rules about the deltas of one table."""
     checks = [rule.check for rule in rules if isinstance(rule.check, DeltaCheck)]
     layout = checks[0].layout
@@ -171,7 +171,7 @@ def _of_deltas(
         checked, bad = sound, [0] * len(checks)
     reason = "" if checked else "no interval follows another directly in this span"
     for rule, number in zip(rules, bad, strict=True):
-        yield Outcome(rule, checked, number, reason)
+        yield RuleResult(rule, checked, number, reason)
 
 
 def _undoubted(
@@ -189,12 +189,14 @@ def _undoubted(
     return still, checked if sound else None
 
 
-def _of_sql(con: duckdb.DuckDBPyConnection, rule: Rule, scope: Scope) -> Outcome:
+def _of_sql(con: duckdb.DuckDBPyConnection, rule: Rule, scope: Scope) -> RuleResult:
     """The count of a rule by SQL."""
     figures = f"count(value), count(*) FILTER (WHERE {BAD})"
     lines = f"(\n{rule.guarded_sql(con)}\n) WHERE {scope.condition()}"
     checked, bad = _counts(con, rule, f"SELECT {figures} FROM {lines}")
-    return Outcome(rule, checked, bad, "" if checked else "no figure of it is known in this span")
+    return RuleResult(
+        rule, checked, bad, "" if checked else "no figure of it is known in this span"
+    )
 
 
 def _counts(con: duckdb.DuckDBPyConnection, rule: Rule, sql: str) -> list[int]:
@@ -341,10 +343,10 @@ class Validation:
         coverage: the intervals that were checked.
     """
 
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[RuleResult, ...]
     coverage: Coverage
 
-    def of(self, status: Status) -> tuple[Outcome, ...]:
+    def of(self, status: Status) -> tuple[RuleResult, ...]:
         """The results with a status."""
         return tuple(outcome for outcome in self.outcomes if outcome.status is status)
 
@@ -418,7 +420,7 @@ def validate_spans(
             yield validate(con, rules, con.tables, scope)
 
 
-def outcomes(counted: Iterable[Outcome]) -> tuple[Outcome, ...]:
+def outcomes(counted: Iterable[RuleResult]) -> tuple[RuleResult, ...]:
     """Results in order: failed ones first, by descending severity, then by name."""
     statuses = list(Status)
     return tuple(

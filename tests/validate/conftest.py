@@ -11,7 +11,7 @@ import pytest
 from cpmon.ingest import ingest
 from cpmon.reduce import reductions
 from cpmon.reduce.rules.rule import Purpose, Rule, find_rule, load_rules
-from cpmon.reduce.rules.validation import Outcome, count
+from cpmon.reduce.rules.validation import RuleResult, count
 from cpmon.store import Store
 from cpmon.store.catalogue.connection import Connection
 from cpmon.store.scope import Scope
@@ -20,7 +20,7 @@ from tests.cli.conftest import cpmon  # noqa: F401 - the fixture that runs a com
 SAMPLES = Path(__file__).resolve().parents[2] / "sample-data"
 
 Falsify = Callable[[str, str], None]
-Counted = Callable[[str], Outcome]
+Counted = Callable[[str], RuleResult]
 
 
 @pytest.fixture(scope="session")

@@ -16,7 +16,7 @@ from cpmon.ingest import ingest
 from cpmon.reduce.rules.coverage import Coverage
 from cpmon.reduce.rules.rendering import render_findings
 from cpmon.reduce.rules.rule import Purpose, Rule, Severity
-from cpmon.reduce.rules.validation import Outcome, Status, Validation, outcomes, validate_spans
+from cpmon.reduce.rules.validation import RuleResult, Status, Validation, outcomes, validate_spans
 from cpmon.store import Store
 from cpmon.store.scope import Scope
 from tests.cli.answer import Cpmon
@@ -177,7 +177,7 @@ def test_the_page_needs_nothing_else_and_escapes_what_it_shows(
     assert "<code>pages-fit-frames</code>" in text
     assert "://" not in text and "<script" not in text
     hostile = replace(RULE, id="a<b>", title=Text("<script>"), meaning=Text("&"), remedy=Text("'"))
-    found = outcomes([Outcome(hostile, 1, 1)])
+    found = outcomes([RuleResult(hostile, 1, 1)])
     shown = render_findings(
         Validation(found, Coverage(Scope("<i>"), None, None, None, 0)), "html"
     ).decode()
@@ -200,5 +200,5 @@ def test_a_span_is_validated_by_the_dumps_it_rests_on(tmp_path: Path):
 
 
 def test_nothing_that_applies_is_no_success():
-    (found,) = outcomes([Outcome(RULE, 0, 0, "no record")])
+    (found,) = outcomes([RuleResult(RULE, 0, 0, "no record")])
     assert found.status is Status.NOT_APPLICABLE
