@@ -94,6 +94,7 @@ COMMANDS = {
         "results.rule_commands",
         "Check what landed by rules: keys, counters, sums that close.",
     ),
+    "forecast": ("results", "When a metric meets its threshold: trend, weekly season, a band."),
     "compare": ("results", "Print a comparison table of runs, with its ratios."),
     "batch": ("site", "Land what arrives, reduce and report, unattended."),
     "store": ("store", "See what a store holds, keep it in order."),

@@ -17,6 +17,7 @@ import click
 
 from ..config.formats import FORMATS, format_of_file
 from ..config.moments import MONTH, LineLength, parse_moment
+from . import completion
 from .output import Output
 from .site_settings import CONFIG, FLAGS, settings
 from .targets import TARGET, check_target
@@ -290,6 +291,46 @@ def _devices(text: str) -> int | tuple[int, int]:
 
 
 DEVICES = Parsed("device number or range of them", "0A1F or 0A00-0AFF", "NUMBER", _devices)
+
+
+def object_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds `--cpu`, `--user`, `--class`, `--device` and `--partition`, as `objects` of a report."""
+
+    @click.option("--cpu", type=int, help="Follow this processor.")
+    @click.option(
+        "--user",
+        type=Text(),
+        metavar="USERID",
+        help="Follow this user; of several, as 'LNX*', each has a line.",
+        shell_complete=completion.users,
+    )
+    @click.option(
+        "--class",
+        "user_class",
+        type=Text(),
+        metavar="NAME",
+        help="Follow this user class, or only its users.",
+    )
+    @click.option("--device", type=DEVICES, help="Follow this device, as 0A1F; or 0A00-0AFF.")
+    @click.option(
+        "--partition", "--lpar", type=Text(), metavar="NAME", help="Follow this logical partition."
+    )
+    @functools.wraps(command)
+    def follow(
+        cpu: int | None,
+        user: str | None,
+        user_class: str | None,
+        device: int | tuple[int, int] | None,
+        partition: str | None,
+        **values: Any,
+    ) -> Any:
+        named = {"user": user, "partition": partition, "class": user_class}
+        capitals = {option: name and name.upper() for option, name in named.items()}
+        objects = {"cpu": cpu, "device": device, **capitals}
+        followed = {option: value for option, value in objects.items() if value is not None}
+        return command(objects=followed, **values)
+
+    return follow
 
 
 release_option = click.option(

@@ -165,7 +165,7 @@ def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
         selection = {name: values.pop(name) for name in SELECTION}
         if values.get("zone") == SYSTEM_ZONE:
-            values["zone"] = _zone_of_system(values["store"], selection)
+            values["zone"] = zone_of_system(values["store"], selection)
         doubts: tuple[str, ...] = ()
         if selection["since"] or selection["until"]:
             system = measured_system(values.get("store"), selection)
@@ -198,7 +198,7 @@ def measured_system(location: Path | str | None, selection: Mapping[str, Any]) -
     return unquote(systems[0].rpartition("=")[2]) if len(systems) == 1 else None
 
 
-def _zone_of_system(location: Path, selection: Mapping[str, Any]) -> str:
+def zone_of_system(location: Path, selection: Mapping[str, Any]) -> str:
     """The zone name of the measured system, from its last dump.
 
     Raises:

@@ -16,6 +16,7 @@ from cpmon.cli.main import Status, run
 from cpmon.ingest.container.source import open_source
 from cpmon.schemas.registry import shipped
 from tests.consoles import FENCE, ROOT, Page, measured, pages
+from tests.months import months, shares, store_of_months
 from tests.pages import draft
 
 
@@ -34,7 +35,15 @@ def save_pages(folder: Path) -> None:
         (saved / f"{wanted['page']}.HTML").write_text(page.html(), encoding="utf-8")
 
 
-PREPARED: dict[str, Callable[[Path], None]] = {"bring-your-pages": save_pages}
+def save_months(folder: Path) -> None:
+    """A store with 16 weeks of hours, four of which are missing."""
+    store_of_months(folder, months(shares(16), missing=range(500, 504), ipl=1000))
+
+
+PREPARED: dict[str, Callable[[Path], None]] = {
+    "bring-your-pages": save_pages,
+    "forecast": save_months,
+}
 """What a page needs before its first command."""
 SLOW = {"bring-your-pages", "generate", "ingest", "questions"}
 

@@ -18,12 +18,12 @@ from ...core.errors import CpmonError
 from ...core.text import megabytes
 from .. import completion
 from ..options import (
-    DEVICES,
     LINE_LENGTH,
     Command,
     Text,
     choice_option,
     listing_option,
+    object_options,
     output_options,
     store_option,
 )
@@ -101,25 +101,7 @@ def _draft_options(command: Command) -> Command:
 @click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=completion.reports)
 @store_option
 @selection_options
-@click.option("--cpu", type=int, help="Follow this processor.")
-@click.option(
-    "--user",
-    type=Text(),
-    metavar="USERID",
-    help="Follow this user; of several, as 'LNX*', each has a line.",
-    shell_complete=completion.users,
-)
-@click.option(
-    "--class",
-    "user_class",
-    type=Text(),
-    metavar="NAME",
-    help="Follow this user class, or only its users.",
-)
-@click.option("--device", type=DEVICES, help="Follow this device, as 0A1F; or 0A00-0AFF.")
-@click.option(
-    "--partition", "--lpar", type=Text(), metavar="NAME", help="Follow this logical partition."
-)
+@object_options
 @click.option(
     "--by",
     type=LINE_LENGTH,
@@ -207,7 +189,7 @@ def command(
       cpmon report paging_by_time --store perf/ --run 2600NP --plot paging.png
       cpmon report --new LINUX_USERS --like USER_RESOURCE_UTIL
     """
-    options = _options(**narrowed)
+    options = {"each": narrowed.pop("top_of") == "line", **narrowed}
     if html:
         if names or plot or columns or any(options[key] for key in options if key != "zone"):
             raise click.UsageError(
@@ -252,23 +234,6 @@ def _screen(out: Output, wide: bool) -> Screen | None:
 
 NOTED = ("table", "text", "xlsx")
 """Formats in which reports have notes."""
-
-
-def _options(
-    user: str | None,
-    partition: str | None,
-    user_class: str | None,
-    top_of: str,
-    cpu: int | None,
-    device: int | tuple[int, int] | None,
-    **others: Any,
-) -> dict[str, Any]:
-    """Converts the options of the command to arguments of `report`."""
-    named = {"user": user, "partition": partition, "class": user_class}
-    capitals = {option: name and name.upper() for option, name in named.items()}
-    objects = {"cpu": cpu, "device": device, **capitals}
-    followed = {option: value for option, value in objects.items() if value is not None}
-    return {"objects": followed, "each": top_of == "line", **others}
 
 
 def _check_plot(names: tuple[str, ...], plot: Path | None) -> None:

@@ -39,6 +39,8 @@ TICK = 80
 COLUMNS = WIDTH // 2
 """Columns of two pixels; more than two points in each would make a line a solid area."""
 DASH = [5, 4]
+BAND = 0.25
+"""Opacity of a band."""
 LARGE = 10_000
 """From this value on an axis prints 10k."""
 
@@ -105,12 +107,14 @@ def over_time(
     zone: ZoneInfo,
     *,
     limit: float | None = None,
+    band: pa.Table | None = None,
     alone: bool = False,
 ) -> dict[str, Any]:
     """The Vega-Lite specification of a chart over time.
 
     Args:
         limit: upper limit of the values, drawn if they come near it.
+        band: TIME, `low` and `high` of an area behind the last series.
         alone: a stand-alone file: wide, with a background. Otherwise it fits a card of a page.
     """
     import altair as alt
@@ -141,8 +145,22 @@ def over_time(
     if limit and _greatest(points) >= limit / 2:  # a greater limit would flatten the values
         rule = alt.Chart(alt.InlineData(values=[{"limit": limit}]))
         layers.append(rule.mark_rule(color=COLORS["bad"], strokeDash=DASH).encode(y="limit:Q"))
-    rows = _rows(points.table, zone)
-    return _finished(alt.layer(*layers), {chart.name: rows}, alone)
+    data = {chart.name: _rows(points.table, zone)}
+    if band is not None:
+        name = f"{chart.name}_band"
+        data[name] = _band_rows(band, zone)
+        area = alt.Chart(alt.NamedData(name=name)).mark_area(
+            color=_colors(chart, points.order)[-1], opacity=BAND
+        )
+        layers.insert(0, area.encode(x="time:T", y="low:Q", y2="high:Q"))
+    return _finished(alt.layer(*layers), data, alone)
+
+
+def _band_rows(band: pa.Table, zone: ZoneInfo) -> list[dict[str, Any]]:
+    """The data of a band, in the form of `_rows`."""
+    columns = {"time": _clocks(band[TIME], zone), "low": band["low"], "high": band["high"]}
+    rows: list[dict[str, Any]] = pa.table(columns).to_pylist()
+    return rows
 
 
 def _legend(series: tuple[str, ...], symbol: Any, width: int) -> Any:
@@ -234,12 +252,17 @@ def stacked(specs: list[dict[str, Any]]) -> dict[str, Any]:
 
 def _rows(table: pa.Table, zone: ZoneInfo) -> list[dict[str, Any]]:
     """The data of a drawing; local times are declared as UTC so that Vega does not convert them."""
-    seconds = local_times(table[TIME], zone).cast(pa.timestamp("s"), safe=False)
     series = table["series"].combine_chunks().dictionary_encode()
-    columns = {"time": pc.strftime(seconds, "%Y-%m-%dT%H:%M:%SZ"), "series": table["series"]}
+    columns = {"time": _clocks(table[TIME], zone), "series": table["series"]}
     columns |= {"value": table["value"], "place": series.indices}
     rows: list[dict[str, Any]] = pa.table(columns).to_pylist()
     return rows
+
+
+def _clocks(times: pa.ChunkedArray, zone: ZoneInfo) -> pa.ChunkedArray:
+    """Local times as Vega reads them."""
+    seconds = local_times(times, zone).cast(pa.timestamp("s"), safe=False)
+    return pc.strftime(seconds, "%Y-%m-%dT%H:%M:%SZ")
 
 
 def _axis_title(times: pa.ChunkedArray, zone: ZoneInfo) -> str | None:

@@ -39,14 +39,22 @@ def plot_report(result: ReportResult, format: str, columns: Sequence[str] = ()) 
     Raises:
         CpmonError: no such format or column, or the report has no numeric data.
     """
+    panels = [_panel(result, group) for group in _grouped(result, _columns(result, columns))]
+    return drawn_alone(result, stacked(panels), format)
+
+
+def drawn_alone(result: ReportResult, spec: dict[str, Any], format: str) -> bytes:
+    """Draw a specification with the title of a report.
+
+    Raises:
+        CpmonError: no such format.
+    """
     if format not in FORMATS:
         raise CpmonError(
             "a chart cannot be written in that format",
             expected=" or ".join(f".{suffix}" for suffix in FORMATS),
             found=format or "a name without ending",
         )
-    panels = [_panel(result, group) for group in _grouped(result, _columns(result, columns))]
-    spec = stacked(panels)
     spec["title"] = {"text": f"{result.report.title}", "subtitle": _about(result)} | _TITLE
     if format == "png":
         return png(spec)

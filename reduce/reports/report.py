@@ -138,7 +138,7 @@ def report(  # noqa: PLR0913 - each is an option of the command
         CpmonError: a name is unknown, or the report does not support an option.
     """
     definition, site = find_report(name), settings or Settings()
-    whole = _span(con, run, system)
+    whole = whole_span(con, run, system)
     span = replace(
         whole,
         since=max(filter(None, (whole.since, utc(since))), default=None),
@@ -228,7 +228,14 @@ def _is_one(definition: Report, span: Span) -> bool:
     return bool(followed) and followed <= set(definition.keys)
 
 
-def _span(con: duckdb.DuckDBPyConnection, run: str | None, system: str | None) -> Span:
+def whole_span(
+    con: duckdb.DuckDBPyConnection, run: str | None = None, system: str | None = None
+) -> Span:
+    """The span of a run, or of all intervals of a system.
+
+    Raises:
+        CpmonError: no such run or system, or the system is ambiguous.
+    """
     if run is not None:
         measured, since, until = run_window(con, run, system)
         return Span(measured, run, since, until)

@@ -1,0 +1,494 @@
+"""Forecasts a metric from its kept hours: lines with a band, and when a threshold is met.
+
+`trend.py` has the model. A forecast is printed as a report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import pyarrow as pa
+
+from ..config import Settings
+from ..config.moments import find_zone
+from ..core.errors import CpmonError, NothingToReportError, nearest, unknown_of_many
+from ..core.text import counted
+from ..render.printing import Format
+from ..store.catalogue.connection import Connection, point
+from ..store.scope import Scope
+from .metrics.metric import TIME, Kind, ReportColumn
+from .metrics.report_set import END, Lines, Report, metric_of, reports
+from .metrics.rollups import amount_of, rollup_of, sum_of, time_of
+from .page.chart import POINTS, Chart, Points, with_gaps
+from .page.drawing import over_time
+from .page.plot import drawn_alone
+from .reports.cells import cell_text, utc
+from .reports.narrowing import objects_of
+from .reports.report import ReportResult, whole_span
+from .reports.report_names import find_report
+from .reports.report_sql import ELAPSED, Source, Span, line_sql, possible_sql
+from .rules.rule import Comparison, Purpose, load_rules
+from .trend import DAY_HOURS, FEWEST_OF_AN_HOUR, Fit, Floats, Ints, Paths, fit_hours, simulate
+
+HOUR_US = 3_600_000_000
+MEASURED_S = 2700
+"""Fewest measured seconds of an hour that is used."""
+BAND = (0.05, 0.5, 0.95)
+"""Quantiles of the band and of the expected value."""
+LONGEST = timedelta(days=3 * 366)
+"""Longest horizon."""
+RECENT_DAYS = 28
+FIGURES = (Kind.RATIO, Kind.TOTAL, Kind.LEVEL)
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """A limit of the busiest hour, in the scale of the views; `name`: what it comes from."""
+
+    value: float
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """A forecast: its lines as a report, and what a chart of it draws.
+
+    Attributes:
+        column: the metric.
+        points: measured and expected means and busiest hours of days, in the printed unit.
+        band: `interval_end`, `low` and `high` of the busiest hour, in the printed unit.
+    """
+
+    result: ReportResult
+    column: ReportColumn
+    points: Points
+    band: pa.Table
+    threshold: Threshold | None
+
+
+def forecast(  # noqa: PLR0913 - each is an option of the command
+    con: Connection,
+    metric: str,
+    *,
+    report: str | None = None,
+    system: str | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    horizon: timedelta = timedelta(days=90),
+    by: timedelta | None = None,
+    threshold: float | None = None,
+    objects: Mapping[str, Any] | None = None,
+    zone: str | None = None,
+    settings: Settings | None = None,
+) -> Forecast:
+    """Forecast a metric from its roll-ups by hour.
+
+    Args:
+        con: a connection on which the reductions are views.
+        metric: a column of a report. report: the report; by default one of the whole system.
+        system: required if the store has several.
+        since: hours before are not used. UTC if without zone.
+        until: end of the forecast; by default `horizon` after the last hour.
+        by: a day or a week a line; by default weeks, if there are more than 31 days.
+        threshold: limit of the busiest hour, in the printed unit; by default that of a rule of
+            exceptions about the metric.
+        objects: selects objects as for a report.
+        zone: of days and hours of the week; default from the settings.
+
+    Raises:
+        NothingToReportError: no hours are kept, or too few weeks.
+        CpmonError: a name is unknown, the metric is one of several objects, or the forecast would
+            end before it begins or be too long.
+    """
+    site = settings or Settings()
+    definition, column = _metric(metric, report, objects or {})
+    span = replace(whole_span(con, None, system), since=utc(since))
+    span = replace(span, objects=objects_of(con, definition, objects or {}))
+    local = find_zone(zone or site.zone(span.system))
+    point(con, Scope(span.system, span.since, None))
+    absent = _not_reduced(con, definition, span)
+    table, left_out = _hours(con, definition, column, span, local)
+    hours, values = table["hour"].to_numpy(), table["value"].to_numpy()
+    rng = np.random.default_rng(0)  # the same hours give the same forecast
+    fit = fit_hours(hours, values, rng)
+    first = int(hours.max()) // DAY_HOURS + 1
+    days = _days(first, horizon, until, local)
+    low, high = _limits(definition, column)
+    paths = simulate(fit, first, days, rng, low, high)
+    limit = _threshold(threshold, definition, column, site)
+    by = by or timedelta(days=7 if days > 31 else 1)
+    notes = (
+        _trend_note(fit, paths, column),
+        _season_note(fit, column),
+        *_threshold_notes(paths, limit, column, hours, values),
+        *_doubt_notes(fit, paths, hours, days, column, high),
+        *left_out,
+        *absent,
+    )
+    title = f"{metric_of(definition.reduction, column.name).title}, {definition.name}"
+    result = ReportResult(
+        report=Report("FORECAST", title, definition.reduction, _columns(column, limit)),
+        system=span.system,
+        run_id=None,
+        starts=table["begins"][0].as_py(),
+        ends=table["ends"][-1].as_py(),
+        intervals=int(np.sum(table["intervals"].to_numpy())),
+        lines=Lines.TIME,
+        table=_lines(paths, by.days, limit, local),
+        mean={},
+        total={},
+        notes=notes,
+        zone=local,
+        restrictions=_restrictions(definition, span, by),
+    )
+    points, band = _drawn(paths, hours, values, column, local)
+    return Forecast(result, column, points, band, limit)
+
+
+_EPOCH = date(1970, 1, 1).toordinal()
+
+
+def _metric(
+    name: str, report: str | None, objects: Mapping[str, Any]
+) -> tuple[Report, ReportColumn]:
+    """The report that a metric is read from, and its column.
+
+    Reports of the whole system come first, then means over several objects, then totals.
+    """
+    listed = [find_report(report)] if report else list(reports().values())
+    able = [r for r in listed if r.lines is not Lines.ROW and rollup_of(r.reduction) is not None]
+    found = [
+        (r, c) for r in able for c in r.columns if c.kind in FIGURES and c.name == name.lower()
+    ]
+    if not found:
+        figures = {c.name for r in able for c in r.columns if c.kind in FIGURES}
+        look = "docs/reports.md lists the columns of reports"
+        raise unknown_of_many("metric", name, nearest(name, figures), look)
+    options = {"user" if option == "class" else option for option in objects}
+    fitting = [(r, c) for r, c in found if options <= r.follows.keys()]
+    return min(
+        fitting or found,
+        key=lambda each: (
+            each[0].lines is Lines.OBJECT,
+            bool(each[0].keys),
+            each[1].name not in each[0].total,
+            each[0].name,
+        ),
+    )
+
+
+def _hours(
+    con: Connection, definition: Report, column: ReportColumn, span: Span, zone: ZoneInfo
+) -> tuple[pa.Table, list[str]]:
+    """The hours that are used, each with its local hour since 1970, and a note on the others.
+
+    Raises:
+        NothingToReportError: none is kept. CpmonError: the metric is one of several objects.
+    """
+    source = Source(f'rollup."{definition.reduction}"', "hour")
+    where, values = source.where(span)
+    is_total = definition.lines is Lines.OBJECT and column.name in definition.total
+    value = _over_objects(column) if is_total else possible_sql(column, definition, source)
+    begin = f"timezone('{zone.key}', timezone('UTC', {TIME} - INTERVAL 1 HOUR))"
+    table = con.sql(
+        f"SELECT {TIME}, CAST({value} AS DOUBLE) AS value, max(seconds) AS seconds,"
+        f" epoch_us({begin}) // {HOUR_US} AS hour, CAST(sum(doubted) AS BIGINT) AS doubted,"
+        f" count(*) AS objects, max(intervals) AS intervals, min(begins) AS begins,"
+        f" max(ends) AS ends"
+        f" FROM {source.relation} WHERE {where} GROUP BY {TIME} ORDER BY {TIME}",
+        params=values,
+    ).to_arrow_table()
+    if not len(table):
+        columns = {each.name: each for each in definition.columns}
+        whose = " ".join(each.text(columns) for each in span.objects) or f"system {span.system}"
+        raise NothingToReportError(
+            f"no hour of {whose} is kept in that span",
+            expected=f"hours of {definition.name}",
+            effect="nothing is forecast",
+        )
+    most = int(np.max(table["objects"].to_numpy()))
+    if definition.lines is Lines.OBJECT and not is_total and most > 1:
+        named = {each.option for each in span.objects}
+        options = " or ".join(f"--{each}" for each in definition.follows if each not in named)
+        raise CpmonError(
+            f"{column.name} of {definition.name} is one of each object",
+            code="forecast-object-needed",
+            found=f"up to {most} objects in an hour",
+            effect="nothing is forecast: their sum or mean means nothing",
+            remedy=f"name one{options and f' with {options}'}, or forecast another metric",
+        )
+    part = table["seconds"].to_numpy() < MEASURED_S
+    doubt = (table["doubted"].to_numpy() > 0) & ~part
+    blank = np.isnan(table["value"].to_numpy(zero_copy_only=False)) & ~part & ~doubt
+    reasons = {
+        "less than three quarters measured, as around restarts and gaps": part,
+        "with values that are unknown or lower bounds": doubt,
+        "without a value": blank,
+    }
+    ends = table[TIME].cast(pa.int64()).to_numpy()
+    counts = {why: int(mask.sum()) for why, mask in reasons.items()}
+    counts["not measured at all"] = int(ends[-1] - ends[0]) // HOUR_US + 1 - len(ends)
+    texts = [f"{counted(n, 'hour')} {why}" for why, n in counts.items() if n]
+    notes = [f"Left out: {'; '.join(texts)}."] if texts else []
+    return table.filter(pa.array(~(part | doubt | blank))), notes
+
+
+def _over_objects(column: ReportColumn) -> str:
+    """SQL of the total of a column over the objects of an hour, from the sums of roll-ups."""
+    name, over, under = column.name, column.over, column.under
+    if column.kind is Kind.LEVEL:
+        return f"sum({sum_of(name)}) / nullif(max(intervals), 0)"
+    if under in ELAPSED:
+        whole = f"nullif(max({time_of(over, under)}), 0)"
+        return f"sum({amount_of(over, under)}) * {column.factor!r} / {whole}"
+    return line_sql(column, rolled=True)
+
+
+def _limits(definition: Report, column: ReportColumn) -> tuple[float | None, float | None]:
+    """The least and greatest possible value, where these are numbers; a total has no greatest."""
+    metric = metric_of(definition.reduction, column.name)
+    low = float(metric.low) if metric.low and not metric.low[:1].isalpha() else None
+    is_part = metric.high and not metric.whole
+    is_total = definition.lines is Lines.OBJECT and column.name in definition.total
+    return low, float(metric.high) if is_part and not is_total else None
+
+
+def _days(first: int, horizon: timedelta, until: datetime | None, zone: ZoneInfo) -> int:
+    """The number of days from the first on, up to the horizon or the day of `until`.
+
+    Raises:
+        CpmonError: there is none, or there are too many.
+    """
+    end = utc(until)
+    days = -(-horizon // timedelta(days=1))
+    if end is not None:
+        days = end.replace(tzinfo=UTC).astimezone(zone).date().toordinal() - _EPOCH - first
+    if not 1 <= days <= LONGEST.days:
+        begin = _date(first)
+        raise CpmonError(
+            "the forecast has no day" if days < 1 else "the forecast is too long",
+            expected=f"an end later than {begin}, up to {begin + LONGEST}",
+            found=f"{begin + timedelta(days=days)}",
+            effect="nothing is forecast",
+        )
+    return days
+
+
+def _threshold(
+    given: float | None, definition: Report, column: ReportColumn, settings: Settings
+) -> Threshold | None:
+    """The limit that was given, or that of the gravest rule about the highest values."""
+    if given is not None:
+        return Threshold(given / column.scale, "--threshold")
+    rules = [
+        rule
+        for rule in load_rules(Purpose.EXCEPTIONS, settings)
+        if (rule.reduction, rule.metric) == (definition.reduction, column.name)
+        and rule.limit is not None
+        and rule.comparison is Comparison.ABOVE
+        and not (rule.per or rule.shift)
+    ]
+    if not rules:
+        return None
+    rule = max(rules, key=lambda rule: rule.severity.rank)
+    return Threshold(float(rule.limit or 0) / float(rule.scale), f"rule {rule.id}")
+
+
+def _columns(column: ReportColumn, limit: Threshold | None) -> tuple[ReportColumn, ...]:
+    """The columns of a forecast, with the unit and print rule of the metric."""
+    figure = replace(column, kind=Kind.KEY, over="", under="", whole="", is_optional=False, width=8)
+    names = {
+        "mean": "Mean",
+        "mean_low": "Mean|5 %",
+        "mean_high": "Mean|95 %",
+        "peak": "Busiest|hour",
+        "peak_low": "Busiest|5 %",
+        "peak_high": "Busiest|95 %",
+    }
+    figures = [replace(figure, name=name, label=label) for name, label in names.items()]
+    if limit is None:
+        return (END, *figures)
+    percent = {"met": "Met|in it", "met_by": "Met|by then"}
+    chances = [ReportColumn(name, label, "%", 7, Format(1), 100) for name, label in percent.items()]
+    return (END, *figures, *chances)
+
+
+def _lines(paths: Paths, length: int, limit: Threshold | None, zone: ZoneInfo) -> pa.Table:
+    """The lines of a forecast: a row for each day, or for each week from Monday on.
+
+    Args:
+        length: days of a line.
+    """
+    days = paths.first + np.arange(len(paths.hours))
+    starts = np.flatnonzero(np.append(True, (days[1:] + 3) % length == 0))
+    ends = np.append(starts[1:], len(days))
+    hours = np.add.reduceat(paths.hours, starts)
+    mean = np.add.reduceat(np.nan_to_num(paths.mean) * paths.hours, starts, axis=1)
+    with np.errstate(invalid="ignore"):
+        mean /= hours
+    peak = np.maximum.reduceat(paths.peak, starts, axis=1)
+    use = hours > 0
+    columns: dict[str, Any] = {TIME: [_midnight(int(days[e - 1]) + 1, zone) for e in ends[use]]}
+    for name, values in (("mean", mean), ("peak", peak)):
+        low, middle, high = np.quantile(values[:, use], BAND, axis=0)
+        columns |= {name: middle, f"{name}_low": low, f"{name}_high": high}
+    if limit is not None:
+        columns["met"] = (peak[:, use] >= limit.value).mean(axis=0)
+        columns["met_by"] = (np.maximum.accumulate(peak, axis=1)[:, use] >= limit.value).mean(
+            axis=0
+        )
+    times = pa.array(columns.pop(TIME), pa.timestamp("us"))
+    return pa.table({TIME: times, **columns})
+
+
+def _date(day: int) -> date:
+    return date.fromordinal(_EPOCH + day)
+
+
+def _midnight(day: int, zone: ZoneInfo) -> datetime:
+    """UTC without zone of the local midnight that a day begins with."""
+    midnight = datetime.combine(_date(day), datetime.min.time(), zone)
+    return midnight.astimezone(UTC).replace(tzinfo=None)
+
+
+def _trend_note(fit: Fit, paths: Paths, column: ReportColumn) -> str:
+    low, high = np.quantile(paths.slopes, [BAND[0], BAND[2]])
+    low, middle, high = (f"{x * column.scale:+.3g}" for x in (low, fit.slope, high))
+    unit = f" {column.unit}" if column.unit else ""
+    return (
+        f"Trend: {middle}{unit} a week, from {low} to {high} with probability 90 %; from"
+        f" {counted(len(fit.blocks), 'week')}."
+    )
+
+
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
+
+def _season_note(fit: Fit, column: ReportColumn) -> str:
+    hours = [int(np.nanargmax(fit.season)), int(np.nanargmin(fit.season))]
+    greatest, least = (
+        f"{WEEKDAYS[h // DAY_HOURS]} {h % DAY_HOURS:02d}:00 ({fit.season[h] * column.scale:+.3g}"
+        f"{f' {column.unit}' if column.unit else ''})"
+        for h in hours
+    )
+    return f"Weekly season: highest in the hour from {greatest}, lowest from {least}."
+
+
+def _threshold_notes(
+    paths: Paths, limit: Threshold | None, column: ReportColumn, hours: Ints, values: Floats
+) -> list[str]:
+    """When the busiest hour of a day meets the limit, by probability."""
+    if limit is None:
+        return ["No threshold: no rule of exceptions limits this metric, and none was given."]
+    met = np.maximum.accumulate(paths.peak, axis=1) >= limit.value
+    share = met.mean(axis=0)
+    end = _date(paths.first + len(share) - 1)
+    parts = [
+        f"{percent} % by {_date(paths.first + int(np.argmax(reached)))}"
+        for percent in (10, 50, 90)
+        if (reached := share >= percent / 100).any()
+    ]
+    parts.append(f"{100 * share[-1]:.0f} % by the end, {end}")
+    days = hours // DAY_HOURS
+    recent = days > days.max() - RECENT_DAYS
+    beyond = len(np.unique(days[recent & (values >= limit.value)]))
+    unit = f" {column.unit}" if column.unit else ""
+    text = f"{cell_text(column, limit.value)}{unit} ({limit.name})"
+    return [
+        f"Threshold {text}: probability that the busiest hour has met it: {', '.join(parts)}.",
+        f"It was met on {beyond} of the {len(np.unique(days[recent]))} last measured days.",
+    ]
+
+
+def _doubt_notes(
+    fit: Fit, paths: Paths, hours: Ints, days: int, column: ReportColumn, high: float | None
+) -> list[str]:
+    """What weakens the forecast: unknown hours of the week, its length, the end of the scale."""
+    notes, absent = [], int(np.isnan(fit.season).sum())
+    if absent:
+        notes.append(
+            f"{counted(absent, 'hour')} of the week not forecast: measured fewer than"
+            f" {FEWEST_OF_AN_HOUR} times."
+        )
+    history = int(hours.max() - hours.min()) // DAY_HOURS + 1
+    if days > history:
+        notes.append(f"It looks farther ahead ({days} days) than back ({history} days).")
+    often = np.flatnonzero(paths.capped >= 0.5)
+    if len(often) and high is not None:
+        notes.append(
+            f"From {_date(paths.first + int(often[0]))} on the busiest hour is more likely than not"
+            f" at the greatest possible value, {cell_text(column, high)} {column.unit}: demand"
+            " beyond cannot be seen."
+        )
+    return notes
+
+
+def _not_reduced(con: Connection, definition: Report, span: Span) -> list[str]:
+    """A note on days that have landed, but have no hours.
+
+    Raises:
+        NothingToReportError: no day has.
+    """
+    rows = con.execute(
+        "SELECT first_day, last_day FROM meta.reduced"
+        " WHERE reduction = ? AND system = ? AND level = 'hour'",
+        [definition.reduction, span.system],
+    ).fetchall()
+    if not rows:
+        raise NothingToReportError(
+            f"no hours are kept for {definition.name}",
+            code="forecast-hours-missing",
+            effect="nothing is forecast",
+            remedy=f"cpmon reduce {definition.reduction}, and ask again",
+        )
+    landed = {d for dump in con.store.dumps() if dump.system == span.system for d in dump.days}
+    first = span.since.date() if span.since else date.min
+    absent = [d for d in landed if d >= first and not any(a <= d <= b for a, b in rows)]
+    if not absent:
+        return []
+    return [f"{counted(len(absent), 'day')} left out: not rolled up yet (cpmon reduce does it)."]
+
+
+def _restrictions(definition: Report, span: Span, by: timedelta) -> tuple[str, ...]:
+    columns = {column.name: column for column in definition.columns}
+    names = [each.text(columns) for each in span.objects]
+    return (*names, f"by {counted(by.days, 'day')}")
+
+
+def _drawn(
+    paths: Paths, hours: Ints, values: Floats, column: ReportColumn, zone: ZoneInfo
+) -> tuple[Points, pa.Table]:
+    """The points of a chart, a day each, and the band of the busiest hour."""
+    measured, starts, counts = np.unique(hours // DAY_HOURS, return_index=True, return_counts=True)
+    past = [_midnight(int(day), zone) for day in measured]
+    use = paths.hours > 0
+    future = [_midnight(int(day), zone) for day in paths.first + np.flatnonzero(use)]
+    peak, mean = paths.peak[:, use], paths.mean[:, use]
+    low, middle, high = np.quantile(peak, BAND, axis=0) * column.scale
+    series = {
+        "Busiest hour, measured": (past, np.maximum.reduceat(values, starts) * column.scale),
+        "Mean, measured": (past, np.add.reduceat(values, starts) / counts * column.scale),
+        "Mean, expected": (future, np.median(mean, axis=0) * column.scale),
+        "Busiest hour, expected": (future, middle),
+    }
+    tables = [
+        with_gaps(pa.table([times, [name] * len(times), values], schema=POINTS))
+        for name, (times, values) in series.items()
+    ]
+    band = pa.table({TIME: pa.array(future, pa.timestamp("us")), "low": low, "high": high})
+    return Points(pa.concat_tables(tables), tuple(series)), band
+
+
+def plot_forecast(found: Forecast, form: str) -> bytes:
+    """A chart of a forecast, svg or png: days as measured and as expected, band and threshold."""
+    result, limit = found.result, found.threshold
+    axis = found.column.unit or found.column.heading
+    chart = Chart("forecast", result.report.title, "", (), axis=axis)
+    line = None if limit is None else limit.value * found.column.scale
+    spec = over_time(chart, found.points, result.zone, limit=line, band=found.band, alone=True)
+    return drawn_alone(result, spec, form)
