@@ -51,7 +51,7 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> dict[Key, tuple[str, st
     for name in SCENARIOS:
         scenario = load_scenario(name)
         for run in scenario.runs:
-            landed = ingest(write_run(scenario, run.run_id, folder).dump, store)
+            landed = ingest(write_run(scenario, run.run_id, folder, intervals=2).dump, store)
             assert not landed.findings.counts
     with connect(store, reductions()) as connection:
         tables = [compare(connection, spec) for spec in SPECS]

@@ -18,7 +18,7 @@ from cpmon.store.scope import Scope
 from tests.batch.fleet import BEGIN, INTERVALS, NOMINAL_S, OFFSET
 from tests.dumps import dump, fields, frame, interval_end, samples
 
-HOURS = 60
+HOURS = 36
 SYSTEMS = ("ALPHA", "BETA")
 TICKS = 4096 * 1_000_000
 RELATIONS = (
