@@ -257,6 +257,21 @@ says *not looked up*, the name is one that users of the product gave, and none o
 that were searched confirms it; an empty number means that it is not known.
 """
 
+ADVICE = {
+    "memory overcommit: virtual storage defined over real storage": "STORAGE_BY_TIME, Overcommit",
+    "load of a logical processor (%LOGLD)": "PROCESSORS, Logical load",
+    "T/V by user": "USER_RESOURCE_UTIL, T/V",
+    "prorated core time, and time as with one thread, by user": "USER_RESOURCE_UTIL, %CPU core and"
+    " %CPU MT-1, where records have them",
+    "processor time per transaction": "`cpmon compare`, Total CPU/Tx, of the transactions of a load"
+    " generator ([companions.md](companions.md))",
+    "top users by processor time, I/Os, paging and waiting": "`cpmon query top_users`",
+    "charges": "CHARGEBACK",
+    "dispatch delay": "not printed: no record of a known layout adds up the time; USER_STATES has"
+    " the share of the samples that found a user waiting for a processor",
+}
+"""What IBM's advice on performance computes, and where it is here."""
+
 
 def names_page(generated: str) -> str:
     """docs/report-names.md: the reports of other products and what prints them here."""
@@ -271,7 +286,9 @@ def names_page(generated: str) -> str:
         lines += [f"## {product.full_name}", "", f"{len(known)} reports: {counts}.", ""]
         lines += ["| number | name | about | here | what is missing | looked up |"]
         lines += ["|---|---|---|---|---|---|", *map(_name_row, known), ""]
-    return "\n".join(lines)
+    lines += ["## What IBM's advice computes", "", "| figure | here |", "|---|---|"]
+    lines += [f"| {figure} | {here} |" for figure, here in ADVICE.items()]
+    return "\n".join([*lines, ""])
 
 
 def _name_row(foreign: ForeignName) -> str:
