@@ -30,6 +30,11 @@ MOST = 1.2
 """So many times what it costs there a question may cost."""
 SECONDS = {"select 1": 0.25, "report": 0.35}
 """Processor time that a question may cost, in either store."""
+OVER_LONG = {
+    "a month": (("--since", "{since}", "--until", "{until}"), 0.8),
+    "--by 1w, all days": (("--by", "1w"), 1.5),
+}
+"""Options of a report of kept days of the old store, and the processor time that it may cost."""
 WHOLE = "store info"
 """No question about a day."""
 REDUCTIONS = ("processors_by_time", "users_by_time")
@@ -60,6 +65,9 @@ def measure(folder: Path, dumps: int, repetitions: int) -> list[Section]:
     bars += [
         Bar(f"{name}, s", max(costs[name]), most, at_least=False) for name, most in SECONDS.items()
     ]
+    for name, cost in _long_reports(old, repetitions).items():
+        rows.append(Row(f"report, {name}", {f"{dumps:,} dumps, s": cost}))
+        bars.append(Bar(f"report, {name}, s", cost, OVER_LONG[name][1], at_least=False))
     shutil.rmtree(place)
     given = (
         f"`{SCENARIO}`, landed once, and copied {DAY // PACE} times a day: the old store is of "
@@ -102,9 +110,7 @@ def _reduce_next(store: Path, repetitions: int) -> float:
 
 def _questions(store: Path) -> dict[str, tuple[str, ...]]:
     """Commands about four hours of the first day."""
-    with connect(Store(store)) as connection:
-        ((begin,),) = connection.sql("SELECT min(interval_end) FROM meta.interval").fetchall()
-    assert isinstance(begin, datetime)
+    begin = _first_interval(store)
     since, until = ((begin + timedelta(hours=hour)).strftime(MOMENT) for hour in (2, 6))
     rows = (
         f"SELECT count(*) FROM interval.useact WHERE interval_end BETWEEN '{since}' AND '{until}'"
@@ -117,6 +123,30 @@ def _questions(store: Path) -> dict[str, tuple[str, ...]]:
         "exceptions": ("exceptions", *span),
         WHOLE: ("store", "info"),
     }
+
+
+def _long_reports(store: Path, repetitions: int) -> dict[str, float]:
+    """Processor time of reports over long spans of kept days, the least of some."""
+    since = _first_interval(store)
+    span = {
+        "since": since.strftime(MOMENT),
+        "until": (since + timedelta(days=30)).strftime(MOMENT),
+    }
+    return {
+        name: min(
+            _cpu(("report", "processors_by_time", *(o.format(**span) for o in options)), store)
+            for _ in range(repetitions)
+        )
+        for name, (options, _) in OVER_LONG.items()
+    }
+
+
+def _first_interval(store: Path) -> datetime:
+    """The end of the first interval of a store."""
+    with connect(Store(store)) as connection:
+        ((begin,),) = connection.sql("SELECT min(interval_end) FROM meta.interval").fetchall()
+    assert isinstance(begin, datetime)
+    return begin
 
 
 def _cpu(words: tuple[str, ...], store: Path) -> float:
