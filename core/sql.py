@@ -13,6 +13,11 @@ def name(identifier: str) -> str:
     return '"' + identifier.replace('"', '""') + '"'
 
 
+def relation_name(relation: str) -> str:
+    """A relation with its schema, each part quoted: `interval.sytprp`."""
+    return ".".join(map(name, relation.split(".")))
+
+
 def text(value: str) -> str:
     """A string literal."""
     return "'" + value.replace("'", "''") + "'"

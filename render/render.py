@@ -23,6 +23,8 @@ import pyarrow.compute as pc
 from ..config.formats import FORMATS
 from ..core.errors import CpmonError
 from ..core.memory import memory_error
+from ..core.sql import name as quoted
+from ..core.sql import text as literal
 from ..core.text import one_line, printable
 from .text import GAP, markdown_table, text_lines
 from .xlsx import Column, Sheet, workbook
@@ -118,7 +120,7 @@ def _unprintable(
                 f"a value of column {field.name} cannot be written as {format}",
                 code="column-type-unsupported",
                 found=f"type {field.type}: {str(cause).partition(chr(10))[0]}",
-                remedy=f"CAST({_name(field.name)} AS VARCHAR) makes a text of it",
+                remedy=f"CAST({quoted(field.name)} AS VARCHAR) makes a text of it",
             )
     return CpmonError(f"an answer cannot be written as {format}", found=str(error))
 
@@ -230,7 +232,7 @@ def _objects(table: pa.Table) -> list[bytes]:
     if not table.num_rows:
         return []
     members = ", ".join(
-        f"{_literal(field.name)}, {_finite_sql(f'c{n}', field.type)}"
+        f"{literal(field.name)}, {_finite_sql(f'c{n}', field.type)}"
         for n, field in enumerate(table.schema)
     )
     objects = f"SELECT CAST(json_object({members}) AS BLOB) AS line FROM given"
@@ -248,21 +250,13 @@ def _finite_sql(value: str, kind: pa.DataType) -> str:
         values = _finite_sql(f"map_values({value})", pa.list_(kind.item_type))
         return f"CASE WHEN {value} IS NOT NULL THEN map(map_keys({value}), {values}) END"
     if pa.types.is_struct(kind):
-        parts = ((_name(part.name), part.type) for part in kind)
+        parts = ((quoted(part.name), part.type) for part in kind)
         packed = ", ".join(f"{n} := {_finite_sql(f'({value}).{n}', part)}" for n, part in parts)
         return f"CASE WHEN {value} IS NOT NULL THEN struct_pack({packed}) END"
     if pa.types.is_nested(kind):
         name = f"v{value.count('lambda')}"
         return f"list_transform({value}, lambda {name}: {_finite_sql(name, kind.value_type)})"
     return value
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
-
-
-def _name(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _parquet(parts: Iterator[pa.Table], _title: str) -> Iterator[bytes]:

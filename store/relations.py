@@ -14,7 +14,7 @@ from contextlib import suppress
 
 import duckdb
 
-from ..core.sql import name, text, union_all
+from ..core.sql import name, relation_name, text, union_all
 from ..schemas.arrow import FINDING, INTERVAL, schemas
 from ..schemas.layout import Kind
 from ..schemas.registry import fingerprint, record_of, tables
@@ -104,7 +104,7 @@ class Relations:
             view = landed_view(relation)
             select = _ROWS.sub(lambda rows: self._rows(rows[1]), view.select)
         kind = "TABLE" if self._is_materialized(relation) else "VIEW"
-        self._execute(f"CREATE {kind} {_quoted(relation)} AS {select}")
+        self._execute(f"CREATE {kind} {relation_name(relation)} AS {select}")
         self._made[relation] = kind
 
     def kind_of(self, relation: str) -> str:
@@ -114,7 +114,7 @@ class Relations:
     def drop(self, relation: str) -> None:
         """Drops a relation if it exists."""
         if kind := self._made.pop(relation, None):
-            self._execute(f"DROP {kind} {_quoted(relation)}")
+            self._execute(f"DROP {kind} {relation_name(relation)}")
 
     def _is_materialized(self, relation: str) -> bool:
         schema, _, table = relation.partition(".")
@@ -180,10 +180,6 @@ class Relations:
 
 def _is_sample(table: str) -> bool:
     return table in tables() and record_of(tables()[table]).kind is Kind.SAMPLE
-
-
-def _quoted(relation: str) -> str:
-    return ".".join(map(name, relation.split(".")))
 
 
 def _dumps(store: Store, dumps: Sequence[LandedDump]) -> str:

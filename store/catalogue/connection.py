@@ -18,7 +18,7 @@ import duckdb
 
 from ...core.atomic import replacing
 from ...core.errors import StoreError
-from ...core.sql import name, text
+from ...core.sql import name, relation_name, text
 from ..columns import COLUMNS, docs
 from ..dumps.store import Store
 from ..files.plain_paths import path_text
@@ -110,7 +110,7 @@ class Connection(_Base):
         """Drops all relations; they are created again from the current content of the store."""
         for relation, kind in self._made.items():
             # Not a temporary table of this name, as `pinned` creates.
-            qualified = _quoted(relation if "." in relation else f"main.{relation}")
+            qualified = relation_name(relation if "." in relation else f"main.{relation}")
             self._duckdb.execute(f"DROP {kind} memory.{qualified}")
         self._made.clear()
         self._landed.forget()
@@ -195,7 +195,7 @@ class Connection(_Base):
         return self._made.get(relation) or self._landed.kind_of(relation)
 
     def _create(self, relation: str, kind: str, select: str) -> None:
-        self._duckdb.execute(f"CREATE {kind} {_quoted(relation)} AS {select}")
+        self._duckdb.execute(f"CREATE {kind} {relation_name(relation)} AS {select}")
         self._made[relation] = kind
 
     def _reduction(self, reduction: str) -> str:
@@ -280,13 +280,9 @@ def connect(store: Store, views: Sequence[View] = (), limits: Limits | None = No
     return Connection(store, views, limits)
 
 
-def _quoted(relation: str) -> str:
-    return ".".join(map(name, relation.split(".")))
-
-
 def _comments(documented: Documented, kind: str) -> str:
     """COMMENT ON statements for a relation and its columns."""
-    relation = _quoted(documented.name)
+    relation = relation_name(documented.name)
     statements = [f"COMMENT ON {kind} {relation} IS {text(documented.title)}"]
     statements += [
         f"COMMENT ON COLUMN {relation}.{name(column)} IS {text(doc)}"
