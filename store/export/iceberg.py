@@ -1,10 +1,11 @@
-"""Registers the files of a store as Iceberg tables, without copying a row.
+"""Registers the files of a store as Iceberg tables, without copying data.
 
-System, date and dump are in the path of a file and not in it. They are identity partitions, whose
-values a reader has to take from there (Iceberg's rules of column projection); fields without ids
-are found by the table's name mapping. So a file is added with its partition said, which `add_files`
-of pyiceberg cannot: it looks for the values in the file. The file of a month has rows of several
-dates and dumps, and these columns itself: it is added under a partition spec with the system alone.
+System, date and dump are in the path of a file, not in the file. They become identity partitions:
+by Iceberg's rules of column projection, readers take their values from the metadata; fields without
+ids are resolved by the table's name mapping. Each file is therefore added with explicit partition
+values, which pyiceberg's `add_files` cannot do: it reads them from the file. The file of a month
+has rows of several dates and dumps, and has these columns itself: it is added under a partition
+spec with only the system.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 
 LANDED, REDUCED, ROLLUP = "landed", "reduced", "rollup"
 NAMESPACES = (LANDED, REDUCED, ROLLUP)
-"""Tables as they landed, what reductions kept by interval or run, roll-ups."""
+"""Landed tables, results of reductions by interval or run, and roll-ups."""
 
 _DAY = "Day of the first record of the dump, UTC."
 _LEVEL = "Length of what a row covers: 15m or hour."
@@ -49,7 +50,7 @@ _LEVEL = "Length of what a row covers: 15m or hour."
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table; `kind` is an Arrow type that stores have."""
+    """A column of a table; `kind` is its Arrow type."""
 
     name: str
     kind: pa.DataType
@@ -58,14 +59,14 @@ class Column:
 
 @dataclass(frozen=True)
 class Source:
-    """A table.
+    """A table to export.
 
     Attributes:
         namespace, name: of the table.
-        columns: those of the files.
-        places: columns that are in the path of a file and not in it.
-        files: name below the store -> the values of `places` in it. That of a month has only that
-            of the first one; it has the columns itself.
+        columns: columns in the files.
+        places: columns whose values are in the path of a file.
+        files: name below the store -> values of `places`; for the file of a month only that of the
+            first, since it has the other columns itself.
     """
 
     namespace: str
@@ -79,7 +80,7 @@ class Source:
 
 
 def sources(store: Store, views: Sequence[View]) -> Iterator[Source]:
-    """All tables of a store that have a file, and what is kept of reductions."""
+    """Yields all tables of a store that have files: landed tables, results and roll-ups."""
     layouts = {**schemas(), "interval": INTERVAL, "finding": FINDING}
     places = (
         Column("system", pa.string(), PLACE["system"]),
@@ -91,17 +92,17 @@ def sources(store: Store, views: Sequence[View]) -> Iterator[Source]:
             columns = tuple(Column(f.name, f.type, describe(f)) for f in layouts[table])
             dumps = sorted(store.manifest.dumps_with(table), key=lambda dump: dump.is_merged)
             places_of = {f"{dump.folder}/{table}.parquet": _place(dump) for dump in dumps}
-            # A file of a month that has rows of dumps which are left out goes as a whole.
-            of_table = table_files(store.manifest, f"{table}.parquet", dumps)
-            whole = {file.name for file in of_table if not file.dumps}
+            # A file of a month is left out if it has rows of a dump that is left out.
+            table_paths = table_files(store.manifest, f"{table}.parquet", dumps)
+            whole = {file.name for file in table_paths if not file.dumps}
             files = {file: place for file, place in places_of.items() if file in whole}
             yield Source(LANDED, table, columns, places, files)
     docs = {view.name: {column.name: column.doc for column in view.columns} for view in views}
     for name, result in sorted(kept(store, views).items()):
-        yield from _of_reduction(store, name, result, docs[name])
+        yield from _reduction_sources(store, name, result, docs[name])
 
 
-def _of_reduction(
+def _reduction_sources(
     store: Store, name: str, result: Kept, docs: Mapping[str, str]
 ) -> Iterator[Source]:
     if not result.days.expected:
@@ -119,9 +120,9 @@ def _of_reduction(
 
 
 def whole_files(days: ByDay, level: str) -> list[str]:
-    """Files of which all rows are up to date.
+    """Files whose rows are all current.
 
-    A month of which a day was made again has outdated ones, until it is merged again.
+    The file of a month has outdated rows if a day was computed again, until the next merge.
     """
     return [file.name for file in files_of(days.of_level(level).values()) if not file.days]
 
@@ -140,20 +141,20 @@ def _place(dump: LandedDump) -> tuple[str | date, ...]:
 
 CATALOG = "catalog.sqlite"
 STORE = "cpmon.store"
-"""The property of a namespace that names the store whose files it has."""
+"""Property of a namespace: the store whose files it lists."""
 BATCH = 1_000
-"""Files a commit: an export that was killed is resumed behind the last one."""
+"""Files per commit: an export that was killed resumes after the last commit."""
 BOUNDED = ("tod", "tod_us", "interval_end")
-"""Columns whose least and greatest value is noted: a question about a span opens few files."""
+"""Columns with recorded bounds, so that a query with a time range opens few files."""
 _EPOCH = date(1970, 1, 1)
 
 Place = tuple[str | date, ...]
-"""What the path of a file says of its rows."""
+"""Partition values of a file."""
 
 
 @dataclass
 class Exported:
-    """What an export did to a table: files that it has, that were added, and that were removed."""
+    """Result of the export of a table: numbers of files that it has, and of added and removed."""
 
     name: str
     files: int
@@ -162,18 +163,19 @@ class Exported:
 
 
 def export(store: Store, views: Sequence[View], folder: Path) -> Iterator[Exported]:
-    """Register what a store has, and what it has no more, in a folder; yields each table when done.
+    """Syncs an Iceberg catalogue with the files of a store; yields each table when done.
 
     Args:
-        folder: of the Iceberg catalogue, SQLite, and of the metadata of the tables.
+        folder: folder of the Iceberg catalogue, in SQLite, and of the metadata of the tables.
 
     Raises:
-        StoreError: pyiceberg is missing, the folder is another's, or the disk refuses it.
+        StoreError: pyiceberg is missing, the folder belongs to another store or cannot be written.
+        UnreadableError: a file of a table cannot be read.
     """
     with _catalog(store, folder) as catalog:
-        before = set(_names(catalog))
+        stale = set(_names(catalog))
         for source in sources(store, views):
-            before.discard((source.namespace, source.name))
+            stale.discard((source.namespace, source.name))
             places = {_uri(store, file): place for file, place in source.files.items()}
             try:
                 yield _export_table(catalog, source, places)
@@ -183,10 +185,10 @@ def export(store: Store, views: Sequence[View], folder: Path) -> Iterator[Export
                     code="export-table-failed",
                     place=str(source),
                     found=str(error),
-                    effect="those before it are registered",
-                    remedy="put files aside that cannot be read: cpmon store repair",
+                    effect="the tables before it are registered",
+                    remedy="move unreadable files aside: cpmon store repair",
                 ) from error
-        for name in sorted(before):  # the store has nothing of it any more
+        for name in sorted(stale):  # the store has no such table any more
             table = catalog.load_table(name)
             if files := [*_files(table)]:
                 _commit(table, [], files)
@@ -194,26 +196,26 @@ def export(store: Store, views: Sequence[View], folder: Path) -> Iterator[Export
 
 
 def _export_table(catalog: SqlCatalog, source: Source, files: Mapping[str, Place]) -> Exported:
-    """`files`: what the path of each says."""
+    """Syncs one table. `files`: URI -> partition values."""
     table = _table(catalog, source)
     registered = {file.file_path: file for file in _files(table)}
     gone = [f for uri, f in registered.items() if uri not in files or _is_replaced(f)]
     current = registered.keys() - {file.file_path for file in gone}
     new = [uri for uri in files if uri not in current]
     done = Exported(str(source), len(files), len(new), len(gone))
-    lengths = sorted({len(files[uri]) for uri in new})  # months first: they replace what is gone
+    lengths = sorted({len(files[uri]) for uri in new})  # months first: they replace deleted files
     for length in lengths or ([len(table.spec().fields)] if gone else []):
         _partition_by(table, source.places[:length])
-        alike = [uri for uri in new if len(files[uri]) == length]
-        for first in range(0, max(len(alike), 1), BATCH):
-            batch = alike[first : first + BATCH]
+        uris = [uri for uri in new if len(files[uri]) == length]
+        for first in range(0, max(len(uris), 1), BATCH):
+            batch = uris[first : first + BATCH]
             _commit(table, [_data_file(table, uri, files[uri]) for uri in batch], gone)
             gone = []
     return done
 
 
 def _partition_by(table: Table, places: Sequence[Column]) -> None:
-    """Partition the files that are added from now on by some columns."""
+    """Sets the partition columns of files that are added from now on."""
     names, columns = {field.name for field in table.spec().fields}, {c.name for c in places}
     if names != columns:
         with table.update_spec() as update:
@@ -229,9 +231,9 @@ def _uri(store: Store, file: str) -> str:
 
 
 def _table(catalog: SqlCatalog, source: Source) -> Table:
-    """The table of a source, with its columns of today.
+    """Loads or creates the table of a source, with its current columns.
 
-    A column whose type became another that Iceberg cannot widen it to lets the table begin anew.
+    The table is recreated if the type of a column changed to one that Iceberg cannot promote it to.
     """
     from pyiceberg.exceptions import ValidationError
 
@@ -254,7 +256,7 @@ def _table(catalog: SqlCatalog, source: Source) -> Table:
             "schema.name-mapping.default": schema.name_mapping.model_dump_json(),
             "write.metadata.delete-after-commit.enabled": "true",
             "write.metadata.previous-versions-max": "5",
-            # Tried again, a commit would add what another export has just added.
+            # A retried commit would add files again that another export has just added.
             "commit.retry.num-retries": "0",
         },
     )
@@ -285,12 +287,12 @@ def _partitions(source: Source, schema: Schema) -> Any:
 
 
 def _described(schema: Schema) -> list[tuple[str, str, str]]:
-    """What of a schema may change when layouts do; ids are given by the catalogue."""
+    """Name, type and doc of each field, to compare schemas; the catalogue assigns field ids."""
     return [(field.name, str(field.field_type), field.doc or "") for field in schema.fields]
 
 
 def _files(table: Table) -> Iterator[DataFile]:
-    """The files of a table; a scan would leave out those without a row."""
+    """Yields the files of a table; a scan would omit files without rows."""
     if snapshot := table.current_snapshot():
         for manifest in snapshot.manifests(table.io):
             for entry in manifest.fetch_manifest_entry(table.io):
@@ -298,15 +300,15 @@ def _files(table: Table) -> Iterator[DataFile]:
 
 
 def _is_replaced(file: DataFile) -> bool:
-    """Whether a registered file gave way to one of the same name: its dump landed again."""
-    with suppress(FileNotFoundError):  # removed meanwhile; the next export leaves it out
+    """Whether a registered file was replaced under the same name, by landing its dump again."""
+    with suppress(FileNotFoundError):  # deleted meanwhile; the next export removes it
         size = Path(file.file_path.removeprefix("file://")).stat().st_size
         return size != file.file_size_in_bytes
     return False
 
 
 def _data_file(table: Table, uri: str, place: Place) -> DataFile:
-    """What the manifest says of a file."""
+    """The manifest entry of a file."""
     from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
     from pyiceberg.typedef import Record
 
@@ -340,7 +342,7 @@ def _data_file(table: Table, uri: str, place: Place) -> DataFile:
 def _bounds(
     about: pq.FileMetaData, ids: Mapping[str, int]
 ) -> tuple[dict[int, bytes], dict[int, bytes]]:
-    """The least and the greatest time in a file, by id of the column, as Iceberg writes numbers."""
+    """Lower and upper bounds of the `BOUNDED` columns, by field id, in Iceberg's encoding."""
     lower, upper = {}, {}
     names = about.schema.names
     for name in (name for name in BOUNDED if name in names and name in ids):
@@ -357,7 +359,7 @@ def _bounds(
 
 
 def _commit(table: Table, added: Iterable[DataFile], gone: Sequence[DataFile]) -> None:
-    """Add files to a table and remove others, in one snapshot."""
+    """Adds files to a table and removes others, in one snapshot."""
     with table.transaction() as transaction:
         snapshot = transaction.update_snapshot()
         with snapshot.overwrite() if gone else snapshot.merge_append() as changes:
@@ -373,7 +375,7 @@ def _names(catalog: SqlCatalog) -> list[tuple[str, ...]]:
 
 @contextmanager
 def _catalog(store: Store, folder: Path) -> Iterator[SqlCatalog]:
-    """The catalogue in a folder, which is made where there is none."""
+    """Opens the catalogue of a folder; creates it if missing."""
     try:
         from pyiceberg.catalog.sql import SqlCatalog
         from pyiceberg.exceptions import CommitFailedException
@@ -422,8 +424,8 @@ def _catalog(store: Store, folder: Path) -> Iterator[SqlCatalog]:
                 code="export-conflict",
                 place=str(folder),
                 found=str(error),
-                effect="what was registered before is as it was",
-                remedy="run one export at a time: run it again when the other is done",
+                effect="tables that were registered before are unchanged",
+                remedy="run one export at a time: run this one again when the other is done",
             ) from None
         finally:
             catalog.close()

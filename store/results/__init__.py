@@ -1,1 +1,1 @@
-"""Materialized results of reductions: computed, versioned, retained."""
+"""Materialized results of reductions: their files, versions and retention."""

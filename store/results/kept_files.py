@@ -1,9 +1,9 @@
-"""Files of kept results: how they are written, and relations over them.
+"""Files of materialized results: writing them, their indexes, and SQL relations over them.
 
-Those of the days of a month that is over are merged (`merging`), one a reduction and level:
+The files of the days of a past month are merged (`merging`) into one per reduction and level:
 
     reduced/processors_by_time/level=hour/system=VMSYS1/2001-12.<digest>.parquet
-    reduced/months/system=VMSYS1/2001-12.json     the days in such files, and their versions
+    reduced/months/system=VMSYS1/2001-12.json     index: days in these files, with versions
 """
 
 from __future__ import annotations
@@ -37,14 +37,13 @@ Day = tuple[str, date]
 
 
 class Piece(msgspec.Struct, frozen=True, gc=False):
-    """The rows of a day of a reduction at one level.
+    """The materialized rows of a reduction for one day, at one level.
 
     Attributes:
-        version: of what they were made from.
-        shifts: tells which hours the roll-ups are of; empty for intervals.
-        file: its name below the store. It has the rows of other days as well where `month` is not
-            None.
-        month: all days in the file of a month.
+        version: of the data and definitions that they were computed from.
+        shifts: digest of the shifts that roll-ups are computed for; empty for intervals.
+        file: its name below the store; also holds rows of other days if `month` is not None.
+        month: all days in the file, if it is that of a month.
     """
 
     level: str
@@ -58,17 +57,17 @@ class Piece(msgspec.Struct, frozen=True, gc=False):
 
 @dataclass(frozen=True, slots=True)
 class KeptFile:
-    """A file, by its name, and the days of which its rows are read; without days all are."""
+    """A file, by name, and the days whose rows are read from it; all rows if there are no days."""
 
     name: str
     days: tuple[Day, ...] = ()
 
 
 def schema_of(store: Store, file: str) -> pa.Schema:
-    """The columns of a file.
+    """The schema of a file.
 
     Raises:
-        UnreadableError: it is missing or damaged, or has a list: no result has any.
+        UnreadableError: the file is missing or damaged, or has a nested column, as no result has.
     """
     import pyarrow.parquet as pq  # takes 20 ms
 
@@ -88,19 +87,19 @@ def schema_of(store: Store, file: str) -> pa.Schema:
         place=store.files.uri(file),
         found=found,
         effect="nothing was changed",
-        remedy="put it aside: cpmon store repair; then cpmon reduce computes it again",
+        remedy="move it aside with cpmon store repair; cpmon reduce then computes it again",
     )
 
 
 def files_of(pieces: Iterable[Piece]) -> tuple[KeptFile, ...]:
-    """The files that have the rows of some pieces, by name."""
+    """The files with the rows of some pieces, by name."""
     by_name: dict[str, list[Piece]] = {}
     for piece in pieces:
         by_name.setdefault(piece.file, []).append(piece)
     files = []
-    for name, of_file in sorted(by_name.items()):
-        days = tuple(sorted((piece.system, piece.day) for piece in of_file))
-        is_whole = of_file[0].month in (None, {day for _, day in days})
+    for name, group in sorted(by_name.items()):
+        days = tuple(sorted((piece.system, piece.day) for piece in group))
+        is_whole = group[0].month in (None, {day for _, day in days})
         files.append(KeptFile(name, () if is_whole else days))
     return tuple(files)
 
@@ -108,11 +107,11 @@ def files_of(pieces: Iterable[Piece]) -> tuple[KeptFile, ...]:
 def kept_rows(
     store: Store, files: Collection[KeptFile], *, hive: bool = False, union: bool = False
 ) -> str:
-    """A relation over the rows of files, as SQL.
+    """SQL relation over the rows of files.
 
     Args:
-        hive: the level is in their path.
-        union: columns may differ, so that all files are opened to see, and not only the first.
+        hive: read level and system from the paths.
+        union: columns may differ: DuckDB opens all files to bind, not only the first.
     """
     whole = [file.name for file in files if not file.days]
     parts = [_parquet(store, whole, hive=hive, union=union)] if whole else []
@@ -126,7 +125,7 @@ def kept_rows(
 
 
 def is_one_of(days: Sequence[Day]) -> str:
-    """A condition on system and interval end, as SQL."""
+    """SQL condition on system and interval end: the row belongs to one of the days."""
     listed = ", ".join(f"({text(system)}, DATE '{day}')" for system, day in days)
     return f"((system, {DAY}) IN ({listed}))"
 
@@ -138,7 +137,7 @@ def _parquet(store: Store, files: Sequence[str], *, hive: bool, union: bool) -> 
 
 
 class MonthFile(msgspec.Struct):
-    """A file of a month: its name, and the versions of the days in it, with those of shifts."""
+    """A file of a month: its own name, and day -> version with that of the shifts after a dot."""
 
     file: str
     days: dict[str, str]
@@ -147,11 +146,11 @@ class MonthFile(msgspec.Struct):
 FOLDER = "reduced"
 MONTHS = f"{FOLDER}/months"
 Index = dict[str, dict[str, MonthFile]]
-"""Reduction -> level -> file, of a system and month."""
+"""Index of a system and month: reduction -> level -> file."""
 
 
 def month_pieces(store: Store) -> dict[str, list[Piece]]:
-    """Reduction -> its pieces that are in files of months, up to date or not.
+    """Reduction -> its pieces in files of months, current or outdated.
 
     Raises:
         StoreError: an index cannot be read.
@@ -161,28 +160,28 @@ def month_pieces(store: Store) -> dict[str, list[Piece]]:
         if name.endswith(".json") and name not in store.left_out.files:
             system = system_of(name)
             for reduction, levels in read_index(store, name).items():
-                for level, of_level in levels.items():
-                    of_file = _of_file(reduction, level, system, of_level)
-                    pieces[reduction] += (p for p in of_file if p.file not in store.left_out.files)
+                for level, month_file in levels.items():
+                    in_file = _pieces_in(reduction, level, system, month_file)
+                    pieces[reduction] += (p for p in in_file if p.file not in store.left_out.files)
     return pieces
 
 
 def is_of_month(file: str) -> bool:
-    """Whether a file of results is of a month: its name begins "2001-12."."""
+    """Whether a file of results holds a month: its own name begins like "2001-12."."""
     return re.match(r"\d{4}-\d\d\.", file.rpartition("/")[2]) is not None
 
 
 def index_of(file: str) -> str:
-    """The index that names a file of a month."""
-    _, system, own = file.rsplit("/", 2)
-    return f"{MONTHS}/{system}/{own[: len('2001-12')]}.json"
+    """The index that lists a file of a month."""
+    _, system, own_name = file.rsplit("/", 2)
+    return f"{MONTHS}/{system}/{own_name[: len('2001-12')]}.json"
 
 
 def read_index(store: Store, name: str) -> Index:
-    """An index; empty where there is none.
+    """Reads an index; empty if there is none.
 
     Raises:
-        StoreError: it cannot be read.
+        StoreError: the index is damaged or cannot be read.
     """
     try:
         return msgspec.json.decode(store.files.read(name), type=Index)
@@ -193,78 +192,78 @@ def read_index(store: Store, name: str) -> Index:
             "an index of kept results cannot be read",
             code="result-index-damaged",
             place=store.files.uri(name),
-            expected="JSON, as cpmon wrote it",
+            expected="JSON as written by cpmon",
             found=str(error),
             effect="nothing was read or changed",
-            remedy="make it again: cpmon store rebuild",
+            remedy="rebuild it: cpmon store rebuild",
         ) from None
 
 
 def rebuild_indexes(store: Store) -> None:
-    """Make the indexes again that are missing or damaged, from the files of months themselves.
+    """Rebuilds missing and damaged indexes from the files of months.
 
-    These do not say what they were made from: days whose samples were pruned are shown as they are,
+    The files do not record their versions: days whose samples were pruned are read as they are, all
     others are computed again.
 
     Raises:
-        StoreError: the disk refuses it.
+        StoreError: an index cannot be written.
     """
     files: defaultdict[str, list[str]] = defaultdict(list)
     for file in sorted(filter(is_of_month, store.files.names(FOLDER)), key=store.files.changed):
         if file.endswith(".parquet"):
             files[index_of(file)].append(file)
-    for name, of_month in files.items():
+    for name, month_files in files.items():
         with suppress(StoreError):
             if read_index(store, name):
                 continue
         index: Index = {}
-        for file in of_month:
-            reduction, level, _, own = file.split("/")[1:]
+        for file in month_files:
+            reduction, level, _, own_name = file.split("/")[1:]
             try:
                 days = _days(store, file)
-            except (pa.ArrowException, OSError):  # it cannot be read: its days are not kept
+            except (pa.ArrowException, OSError):  # unreadable: its days are not in the index
                 continue
-            of_level = MonthFile(own, dict.fromkeys(map(str, days), ""))
-            index.setdefault(reduction, {})[level.removeprefix("level=")] = of_level
+            month_file = MonthFile(own_name, dict.fromkeys(map(str, days), ""))
+            index.setdefault(reduction, {})[level.removeprefix("level=")] = month_file
         store.files.replace(name, index_text(index).encode())
 
 
 def index_text(index: Index) -> str:
-    """An index as text."""
+    """An index as JSON."""
     return msgspec.json.encode(index, order="sorted").decode()
 
 
 def texts_without(store: Store, files: Collection[str]) -> dict[str, str]:
-    """What indexes are to hold when some files of months are removed: name -> text."""
+    """New content of the indexes once some files of months are deleted: name -> JSON."""
     texts = {}
     for name in sorted(set(map(index_of, files))):
         index = read_index(store, name)
         for reduction, levels in index.items():
             index[reduction] = {
-                level: of_level
-                for level, of_level in levels.items()
-                if result_file(reduction, level, system_of(name), of_level.file) not in files
+                level: month_file
+                for level, month_file in levels.items()
+                if result_file(reduction, level, system_of(name), month_file.file) not in files
             }
         texts[name] = index_text(index)
     return texts
 
 
-def _of_file(reduction: str, level: str, system: str, of_month: MonthFile) -> Iterator[Piece]:
-    file = result_file(reduction, level, system, of_month.file)
-    named = {date.fromisoformat(day): version for day, version in of_month.days.items()}
-    days = frozenset(named)
-    for day, versions in named.items():
+def _pieces_in(reduction: str, level: str, system: str, month_file: MonthFile) -> Iterator[Piece]:
+    file = result_file(reduction, level, system, month_file.file)
+    by_day = {date.fromisoformat(day): version for day, version in month_file.days.items()}
+    days = frozenset(by_day)
+    for day, versions in by_day.items():
         version, _, shifts = versions.partition(".")
         yield Piece(level, system, day, version, shifts, file, days)
 
 
-def result_file(reduction: str, level: str, system: str, own: str) -> str:
-    """Where a file of results belongs, by its own name."""
-    return f"{FOLDER}/{reduction}/level={level}/system={quote(system, safe='')}/{own}"
+def result_file(reduction: str, level: str, system: str, own_name: str) -> str:
+    """Path of a file of results below the store."""
+    return f"{FOLDER}/{reduction}/level={level}/system={quote(system, safe='')}/{own_name}"
 
 
 def _days(store: Store, file: str) -> list[date]:
-    """The days that the rows of a file count to."""
+    """The days that the intervals in a file belong to."""
     import pyarrow.parquet as pq
 
     table = pq.read_table(pa.BufferReader(store.files.read(file)), columns=["interval_end"])
@@ -273,31 +272,31 @@ def _days(store: Store, file: str) -> list[date]:
 
 
 def system_of(name: str) -> str:
-    """The system whose index or file it is."""
+    """The system of an index or a file of results, from its path."""
     return unquote(name.rsplit("/", 2)[1].removeprefix("system="))
 
 
 FORMAT = "FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, DICTIONARY_SIZE_LIMIT 2000"
-"""How results are written. Dictionaries of more values than this save few bytes: most are rates."""
+"""COPY options of results. Larger dictionaries save little, since most columns are rates."""
 
 
 class QueryWriter:
     """Runs statements, and writes the rows of queries to files.
 
     Attributes:
-        connection: of its own, since temporary tables belong to one.
+        connection: not shared, since temporary tables are local to a connection.
     """
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
-        """Use a connection."""
+        """Takes over a connection and sets its time zone to UTC."""
         self.connection = connection
         self.connection.execute("SET TimeZone = 'UTC'")
 
     def write_query(self, query: str, path: Path) -> int:
-        """Write the rows of a query to a durable file; returns their number.
+        """Writes the rows of a query to a durable Parquet file; returns their number.
 
         Raises:
-            OSError: the disk refuses them.
+            OSError: the file cannot be written.
             CpmonError: the memory limit is too small.
         """
         ((count,),) = self.execute(f"COPY ({query}) TO {path_text(path)} ({FORMAT})").fetchall()
@@ -306,13 +305,13 @@ class QueryWriter:
         return int(count)
 
     def execute(self, sql: str, values: object = None) -> duckdb.DuckDBPyConnection:
-        """Run a statement. `values`: of its marks.
+        """Runs a statement. `values`: of its parameters.
 
         Raises:
-            OSError: the disk refuses what does not fit into memory.
+            OSError: data that exceeds the memory cannot be written to disk.
             CpmonError: the memory limit is too small.
         """
-        import duckdb  # here, so that landing a dump does without it
+        import duckdb  # here, since landing a dump does not need it
 
         try:
             return self.connection.execute(sql, values)
@@ -323,6 +322,6 @@ class QueryWriter:
                 "the memory limit is too small for a reduction",
                 code="memory-limit-too-small",
                 found=str(error).split("\n", maxsplit=1)[0],
-                effect="results that were complete are kept",
+                effect="complete results are kept",
                 remedy="raise memory_limit in the settings",
             ) from error

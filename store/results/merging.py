@@ -1,7 +1,7 @@
-"""Merges the kept results of the days of a month, when it is over, into a file a level.
+"""Merges the daily results of a past month into one file per reduction and level.
 
-A year of days is some 60,000 files; a question would list them, and a catalogue name them, whatever
-day it is about. A day that is computed again stands in a file of its own until the next merge.
+A year of daily results is some 60,000 files, which every query would list and every catalogue file
+name. A day that is computed again has its own file until the next merge.
 """
 
 from __future__ import annotations
@@ -35,25 +35,26 @@ from .lineage import Lineage
 from .reduced import ByDay, by_day, day_pieces, versions_of
 
 Place = tuple[str, str]
-"""A reduction and a level."""
+"""(reduction, level)."""
 
 
 def merge(store: Store, chosen: Iterable[Lineage], limits: Limits | None = None) -> int:
-    """Merge the days of months that are over; returns the number of files they were in.
+    """Merges the daily results of past months; returns the number of files that were replaced.
 
-    A month is over for a system when a later one has begun. Readers find the files of days until
-    the index names that of the month.
+    A month is past for a system once it has a day of a later one. Queries read the daily files
+    until the index lists the file of the month.
 
     Args:
-        chosen: reductions; those that are not by time have no days. limits: what DuckDB may use.
+        chosen: reductions; those that are not by time are ignored.
+        limits: resource limits of DuckDB.
 
     Raises:
-        StoreError: the disk refuses it, or an index cannot be read.
+        StoreError: a file cannot be written, or an index cannot be read.
         UnreadableError: results of a month cannot be read; all others are merged.
         CpmonError: the memory limit is too small.
-        BusyError: another process merges, in object storage.
+        BusyError: another process is merging, in object storage.
     """
-    with store.alone():  # another merge would remove what this one reads
+    with store.alone():  # another merge would delete the files that this one reads
         return _merge_months(store, chosen, limits)
 
 
@@ -63,8 +64,8 @@ def _merge_months(store: Store, chosen: Iterable[Lineage], limits: Limits | None
     for dump in dumps:
         latest[dump.system] = max([latest.get(dump.system, date.min), *dump.days])
     by_time = [lineage for lineage in chosen if lineage.by_time and lineage.public]
-    loose = (piece for lineage in by_time for piece in day_pieces(store, lineage.name))
-    if not any(_is_over(piece, latest) for piece in loose):
+    daily = (piece for lineage in by_time for piece in day_pieces(store, lineage.name))
+    if not any(_is_past(piece, latest) for piece in daily):
         return 0
     versions = versions_of(store, dumps)
     months = _mergeable((by_day(store, lineage, versions) for lineage in by_time), latest)
@@ -74,9 +75,9 @@ def _merge_months(store: Store, chosen: Iterable[Lineage], limits: Limits | None
         connection.execute(f"SET temp_directory = {path_text(scratch)}")
         limit(connection, limits or Limits())
         writer, count, failures = QueryWriter(connection), 0, []
-        for name, of in months.items():
+        for name, pieces in months.items():
             try:
-                count += _merge(store, name, of, writer, scratch)
+                count += _merge(store, name, pieces, writer, scratch)
             except UnreadableError as error:
                 failures.append(error)
     if failures:
@@ -84,25 +85,25 @@ def _merge_months(store: Store, chosen: Iterable[Lineage], limits: Limits | None
     return count
 
 
-def _is_over(piece: Piece, latest: Mapping[str, date]) -> bool:
-    """Whether the month of a piece is over. `latest`: system -> its last day."""
+def _is_past(piece: Piece, latest: Mapping[str, date]) -> bool:
+    """Whether the month of a piece is past. `latest`: system -> its last day."""
     return piece.day < latest.get(piece.system, date.min).replace(day=1)
 
 
 def _mergeable(
     states: Iterable[ByDay], latest: Mapping[str, date]
 ) -> dict[str, dict[Place, list[Piece]]]:
-    """The pieces of months that are over and in several files, by the name of their index."""
+    """The pieces of past months that are in several files, by the name of their index."""
     pieces: defaultdict[tuple[str, Place], list[Piece]] = defaultdict(list)
     for state in states:
         for _, levels in sorted(state.pieces.items()):
             for level, piece in levels.items():
-                if _is_over(piece, latest):
+                if _is_past(piece, latest):
                     pieces[index_of(piece.file), (state.name, level)].append(piece)
     months: defaultdict[str, dict[Place, list[Piece]]] = defaultdict(dict)
-    for (index, place), of_place in pieces.items():
-        if len({piece.file for piece in of_place}) > 1:
-            months[index][place] = of_place
+    for (index, place), group in pieces.items():
+        if len({piece.file for piece in group}) > 1:
+            months[index][place] = group
     return months
 
 
@@ -113,19 +114,22 @@ def _merge(
     writer: QueryWriter,
     scratch: Path,
 ) -> int:
-    """Merge pieces of a system and month. `name`: of their index."""
+    """Merges pieces of a system and month; returns the number of deleted files.
+
+    `name` is that of their index.
+    """
     index, old = read_index(store, name), set()
-    for (reduction, level), of_level in pieces.items():
-        days = {str(piece.day): _version(piece) for piece in of_level}
+    for (reduction, level), group in pieces.items():
+        days = {str(piece.day): _version(piece) for piece in group}
         digest = hashlib.blake2b(repr(days).encode(), digest_size=8).hexdigest()
-        own = f"{of_level[0].day:%Y-%m}.{digest}.parquet"
-        target = f"{of_level[0].file.rpartition('/')[0]}/{own}"
-        rows = kept_rows(store, files_of(of_level), union=True)
+        own_name = f"{group[0].day:%Y-%m}.{digest}.parquet"
+        target = f"{group[0].file.rpartition('/')[0]}/{own_name}"
+        rows = kept_rows(store, files_of(group), union=True)
         with _readable(store.files.uri(target)):
-            writer.write_query(f"SELECT * FROM {rows}", scratch / own)
-        store.files.publish({target: scratch / own})
-        index.setdefault(reduction, {})[level] = MonthFile(own, days)
-        old |= {piece.file for piece in of_level} - {target}
+            writer.write_query(f"SELECT * FROM {rows}", scratch / own_name)
+        store.files.publish({target: scratch / own_name})
+        index.setdefault(reduction, {})[level] = MonthFile(own_name, days)
+        old |= {piece.file for piece in group} - {target}
     store.files.create(name, index_text({}).encode())
     replace_and_remove(store.files, {name: index_text(index)}, sorted(old))
     return len(old)
@@ -133,23 +137,19 @@ def _merge(
 
 @contextmanager
 def _readable(place: str) -> Iterator[None]:
-    """Say which results are not merged, where DuckDB cannot read them.
-
-    Raises:
-        UnreadableError: one is damaged or missing.
-    """
+    """Maps read errors of DuckDB to UnreadableError, which names the results."""
     try:
         yield
     except (duckdb.Error, OSError) as error:
-        if isinstance(error, OSError) and error.errno is not None:  # the disk refuses the new file
+        if isinstance(error, OSError) and error.errno is not None:  # the new file cannot be written
             raise
         raise UnreadableError(
             "kept results of a month cannot be merged",
             code="result-merge-failed",
             place=place,
             found=str(error).split("\n", maxsplit=1)[0],
-            effect="they stay as they are; all other results are kept, and merged where due",
-            remedy="cpmon store repair, then cpmon reduce",
+            effect="they are unchanged; all other results are kept, and merged where due",
+            remedy="run cpmon store repair, then cpmon reduce",
         ) from error
 
 

@@ -1,8 +1,8 @@
-"""The part of a store that questions can be answered from, and notes on what is left out of it.
+"""The readable part of a store, and notes on what is left out of it.
 
-Left out are dumps that lack files, runs that cannot be read, and kept results that cannot be read:
-these are computed again, from the samples. On a disk the times of folders show whether files are
-missing; nothing is read if they have not changed.
+Left out are incomplete dumps, damaged runs, and damaged results of reductions, which are then
+computed from samples again. On a disk the modification times of folders show whether files may be
+missing; if they have not changed, no file is checked.
 """
 
 from __future__ import annotations
@@ -29,37 +29,37 @@ from .kept_files import (
     texts_without,
 )
 
-TOLD = 5
-"""Of what is left out so many get a note of their own."""
+MOST_NOTES = 5
+"""Maximum number of notes on single dumps, runs and files."""
 
 
 def readable_part(store: Store, *, thorough: bool = False) -> tuple[Store, list[str]]:
-    """The store as readers can answer from it, and notes on what they do without.
+    """The store without unreadable dumps, runs and results, and notes on these.
 
     Args:
-        thorough: every file is looked at; else on a disk what has changed since the last time.
+        thorough: check every file; otherwise, on a disk, only those changed since the last check.
     """
     left_out, notes = _unreadable(store, thorough=thorough)
     return (store.without(lambda: left_out) if notes else store), notes
 
 
 def lazily_readable_part(store: Store, report: Callable[[Sequence[str]], None]) -> Store:
-    """The store as readers can answer from it; it is looked at when its dumps are first asked for.
+    """The store without its unreadable part; it is checked when its dumps are first requested.
 
     Args:
-        report: takes the notes on what is left out.
+        report: receives the notes on what is left out.
     """
 
-    def look() -> LeftOut:
+    def check() -> LeftOut:
         left_out, notes = _unreadable(store, thorough=False)
         report(notes)
         return left_out
 
-    return store.without(look)
+    return store.without(check)
 
 
 def _unreadable(store: Store, *, thorough: bool) -> tuple[LeftOut, list[str]]:
-    """What cannot be read of a store, and notes on it."""
+    """The unreadable part of a store, and notes on it."""
     if not thorough and not store.files.is_local:
         return LeftOut(), []
     dumps = incomplete_dumps(store) if thorough else missing_at_once(store)
@@ -68,12 +68,12 @@ def _unreadable(store: Store, *, thorough: bool) -> tuple[LeftOut, list[str]]:
     if not (dumps or runs or results):
         return LeftOut(), []
     files = frozenset({*runs, *results, *beside_them(store, results)})
-    left_out = LeftOut(frozenset(each.dump.dump for each in dumps), files)
+    left_out = LeftOut(frozenset(incomplete.dump.dump for incomplete in dumps), files)
     return left_out, [*_notes(dumps, runs, results), _remedy(store)]
 
 
 def without_damaged_runs(store: Store) -> tuple[Store, list[str]]:
-    """The store without runs that cannot be read, for who computes what is of all runs."""
+    """The store without damaged runs, and notes on these; for results over all runs."""
     runs = damaged_runs(store, run_names(store))
     if not runs:
         return store, []
@@ -82,29 +82,30 @@ def without_damaged_runs(store: Store) -> tuple[Store, list[str]]:
 
 
 def put_damaged_aside(store: Store) -> list[str]:
-    """Move runs and kept results that cannot be read to where nobody reads them; what was done.
+    """Moves damaged runs and results to the folder `aside`; returns a message for each.
 
     Raises:
-        StoreError: the disk or the network refuses it.
+        StoreError: a file cannot be moved.
     """
     runs, results = damaged_runs(store, run_names(store)), damaged_results(store)
-    going = {*results, *beside_them(store, results)}
-    of_months = [name for name in going if name.endswith(".parquet") and is_of_month(name)]
-    for name in (*runs, *going):
+    files = {*results, *beside_them(store, results)}
+    months = [name for name in files if name.endswith(".parquet") and is_of_month(name)]
+    for name in (*runs, *files):
         if store.files.exists(name):
             store.files.replace(f"{ASIDE}/{name}", store.files.read(name))
             store.files.delete([name])
     rebuild_indexes(store)
-    for name, text in texts_without(store, of_months).items():
+    for name, text in texts_without(store, months).items():
         store.files.replace(name, text.encode())
     damaged = runs | results
     return [f"{name}: put aside, it cannot be read: {why}" for name, why in damaged.items()]
 
 
 def damaged_results(store: Store) -> dict[str, str]:
-    """Files of kept results and their indexes that cannot be read -> what is wrong with them.
+    """Damaged file of results, or damaged index of them -> problem.
 
-    A column of another type than in most files of the same reduction and level is wrong, too.
+    A file is damaged, too, if a column has another type than in most files of the same reduction
+    and level.
     """
     damaged: dict[str, str] = {}
     names = [*store.files.names(FOLDER)]
@@ -122,27 +123,27 @@ def damaged_results(store: Store) -> dict[str, str]:
             except UnreadableError as error:
                 damaged[name] = error.found or ""
     for schemas in by_kind.values():
-        damaged |= _strange(schemas)
-    of_months = month_pieces(store.without(lambda: LeftOut(files=frozenset(damaged)))).values()
-    lost = {piece.file for pieces in of_months for piece in pieces} - {*names}
+        damaged |= _mistyped(schemas)
+    month_files = month_pieces(store.without(lambda: LeftOut(files=frozenset(damaged)))).values()
+    lost = {piece.file for pieces in month_files for piece in pieces} - {*names}
     return damaged | dict.fromkeys(lost, "no such file")
 
 
 def beside_them(store: Store, damaged: Iterable[str]) -> set[str]:
-    """Files of other levels with the days of damaged ones.
+    """Files of other levels with the same days as damaged ones.
 
-    What has roll-ups alone is taken for pruned, and not computed again. Where samples were pruned
-    they are all there is, and stay.
+    They have to be left out as well: a day that has only roll-ups counts as pruned and is not
+    computed again. If its samples were pruned, they are the only results of the day and are kept.
     """
     pruned = {(d.system, str(day)) for d in store.dumps() if d.pruned for day in d.days}
     beside: set[str] = set()
     for file in (name for name in damaged if name.endswith(".parquet") and name.count("/") > 2):
-        reduction, system, own = file.split("/")[1], system_of(file), file.rpartition("/")[2]
-        time = own[: len("2001-12" if is_of_month(file) else "2001-12-18")]
-        if any(of == system and day.startswith(time) for of, day in pruned):
+        reduction, system, own_name = file.split("/")[1], system_of(file), file.rpartition("/")[2]
+        time = own_name[: len("2001-12" if is_of_month(file) else "2001-12-18")]
+        if any(name == system and day.startswith(time) for name, day in pruned):
             continue
-        alike = store.files.names(f"{FOLDER}/{reduction}")
-        beside |= {n for n in alike if system_of(n) == system and f"/{time}" in n}
+        names = store.files.names(f"{FOLDER}/{reduction}")
+        beside |= {n for n in names if system_of(n) == system and f"/{time}" in n}
     return beside - {*damaged}
 
 
@@ -155,29 +156,29 @@ def _changed_runs(store: Store) -> dict[str, str]:
 
 
 def _kind(name: str) -> str:
-    """What files have the same columns: those of a reduction and level."""
+    """Reduction and level of a file: files of the same kind have the same columns."""
     parts = name.split("/")
     return "/".join(parts[1:3]) if len(parts) > 2 else parts[1].rpartition("-")[0]
 
 
-def _strange(schemas: dict[str, pa.Schema]) -> dict[str, str]:
-    """Files that have a column of another sort than most have."""
+def _mistyped(schemas: dict[str, pa.Schema]) -> dict[str, str]:
+    """File with a column of another sort of type than most files have -> problem."""
     counts: dict[str, dict[str, int]] = {}
     for schema in schemas.values():
         for column in schema:
-            of_column = counts.setdefault(column.name, {})
-            of_column[_sort(column.type)] = of_column.get(_sort(column.type), 0) + 1
+            sorts = counts.setdefault(column.name, {})
+            sorts[_sort(column.type)] = sorts.get(_sort(column.type), 0) + 1
     usual = {name: max(sorts, key=lambda sort: sorts[sort]) for name, sorts in counts.items()}
-    found = {}
+    mistyped = {}
     for name, schema in schemas.items():
         for column in schema:
             if _sort(column.type) != usual[column.name]:
-                found[name] = f"column {column.name} is {column.type}"
-    return found
+                mistyped[name] = f"column {column.name} is {column.type}"
+    return mistyped
 
 
 def _sort(kind: pa.DataType) -> str:
-    """What a type is, whatever its width."""
+    """The sort of a type, regardless of its width."""
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         return "number"
     return "time" if pa.types.is_temporal(kind) else str(kind).removeprefix("large_")
@@ -186,12 +187,12 @@ def _sort(kind: pa.DataType) -> str:
 def _notes(
     dumps: Collection[Incomplete], runs: dict[str, str], results: dict[str, str]
 ) -> Iterator[str]:
-    told = [f"note: {each.name}, is left out: {each.lost} cannot be read" for each in dumps]
-    told += [f"note: {name} is left out, it cannot be read: {why}" for name, why in runs.items()]
-    told += [f"note: {name} is left out, it cannot be read: {why}" for name, why in results.items()]
-    yield from told[:TOLD]
-    if len(told) > TOLD:
-        yield f"note: so are {counted(len(told) - TOLD, 'other')}"
+    notes = [f"note: {dump.name}, is left out: {dump.lost} cannot be read" for dump in dumps]
+    damaged = [*runs.items(), *results.items()]
+    notes += [f"note: {name} is left out, it cannot be read: {why}" for name, why in damaged]
+    yield from notes[:MOST_NOTES]
+    if len(notes) > MOST_NOTES:
+        yield f"note: so are {counted(len(notes) - MOST_NOTES, 'other')}"
 
 
 def _remedy(store: Store) -> str:

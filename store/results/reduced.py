@@ -1,15 +1,15 @@
-"""Results of reductions that are kept: computed once, read by every report until data changes.
+"""Materialized results of reductions: computed once, read by every report until data changes.
 
     reduced/processors_by_time/level=hour/system=VMSYS1/2001-12-18-<version>.<shifts>.parquet
     reduced/processors_by_time/level=hour/system=VMSYS1/2001-11.<digest>.parquet
     reduced/run_summary-<version>.parquet
 
-Rows of intervals are kept in a piece a day, with roll-ups of it beside it; anything else in one
-file. The pieces of a month that is over are merged (`merging`). A name carries a version of all
-that a result was made from: with another dump of that time, run, layout, user class or SQL the
-version changes, the file is no longer read, and the reduction is computed live again. An outdated
-result is never shown, but for one case: where the samples of a day were pruned, what was made of
-them is all there is.
+A reduction by time is stored in a piece per day, with a piece for each roll-up level; any other
+in one file. The pieces of a past month are merged (`merging`). File names contain the version of
+everything that a result was computed from: a new dump of that time, or another run, layout, user
+class or SQL changes the version; the file is then no longer read and the reduction is computed live
+again. Outdated results are never shown, with one exception: if the samples of a day were pruned,
+they cannot be computed again.
 """
 
 from __future__ import annotations
@@ -42,26 +42,26 @@ if TYPE_CHECKING:
 
 INTERVAL = "interval"
 LEVELS = (INTERVAL, "15m", "hour")
-"""From the finest to the coarsest. Days are summed up when they are read, since each zone has its
-own: a report by days of 30 days with 400 users takes 0.9 s of processor time, of hours 0.7 s."""
+"""From the finest to the coarsest. Days are aggregated on read, since they depend on the time zone:
+a report by days over 30 days with 400 users takes 0.9 s of processor time, by hours 0.7 s."""
 
 DEFINITIONS = f"{FOLDER}/definitions.json"
-"""The versions of the reductions' definitions, as of the last `cpmon reduce`."""
+"""Versions of the definitions of reductions at the last `cpmon reduce`."""
 
 _PIECE = re.compile(
     rf"{FOLDER}/\w+/level=(\w+)/system=[^/]+/(\d{{4}}-\d\d-\d\d)-(\w+)(?:\.(\w+))?\.parquet"
 )
-"""Files of other names are the user's own."""
+"""Name of a piece; files with other names belong to the user."""
 
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """What each day rests on.
+    """Versions of the dumps that each day depends on, and what else all reductions share.
 
     Attributes:
-        of_days: a version of the dumps of each day.
-        pruned: days whose samples are gone, at least in part.
-        months: reduction -> its pieces that are in files of months.
+        of_days: day -> version of its dumps.
+        pruned: days whose samples were pruned, at least in part.
+        months: reduction -> its pieces in files of months.
     """
 
     of_days: dict[Day, str]
@@ -71,13 +71,13 @@ class Versions:
 
 @dataclass(slots=True)
 class ByDay:
-    """How far a reduction by time is kept.
+    """The materialized days of a reduction by time.
 
     Attributes:
-        expected: the version of each day that is in the store.
-        pieces: what may be read of each day, by level.
-        outdated: files that nobody reads any more; none of months, which a merge replaces.
-        pruned: days whose samples are gone, at least in part.
+        expected: day in the store -> current version.
+        pieces: day -> level -> readable piece.
+        outdated: files that are no longer read; without files of months, which a merge replaces.
+        pruned: days whose samples were pruned, at least in part.
     """
 
     name: str
@@ -88,7 +88,7 @@ class ByDay:
 
     @property
     def open(self) -> list[Day]:
-        """Days of which nothing is kept, and which can be computed."""
+        """Days that are not materialized but can be computed."""
         return [day for day in self.expected if day not in self.pieces and day not in self.pruned]
 
     def of_level(self, level: str) -> dict[Day, Piece]:
@@ -100,19 +100,19 @@ class ByDay:
         return [piece for level in levels for piece in self.of_level(level).values()]
 
     def is_current(self, piece: Piece) -> bool:
-        """Whether a piece was computed from what is in the store today."""
+        """Whether a piece has the current version of its day."""
         return self.expected.get((piece.system, piece.day)) == piece.version
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What the catalogue reads instead of computing it.
+    """The materialized results of a reduction, as the catalogue reads them.
 
     Attributes:
-        files: results of intervals; if it is open, only those of closed days.
-        is_open: days are missing, so that it must be computed live, but for closed days.
-        closed: days whose samples are gone, or of which only roll-ups are wanted.
-        days: what is kept of each day; of no day if the reduction is not by time.
+        files: results of intervals; only those of closed days if `is_open`.
+        is_open: days are missing, so that all but closed days must be computed live.
+        closed: days that are never computed live: pruned ones, and those with only roll-ups.
+        days: the materialized days; empty if the reduction is not by time.
     """
 
     files: tuple[KeptFile, ...]
@@ -122,13 +122,13 @@ class Kept:
 
     @property
     def tells_columns(self) -> bool:
-        """Whether everything is read from files, and one of them has the columns of today."""
+        """Whether all rows are read from files, and one of these has the current columns."""
         fine = self.days.of_levels([INTERVAL])
         return not self.is_open and (not self.closed or any(map(self.days.is_current, fine)))
 
     @property
     def is_uniform(self) -> bool:
-        """Whether all files have the columns of today: the first of them then tells of all."""
+        """Whether all files have the current columns, so that the first defines the schema."""
         return all(map(self.days.is_current, self.days.of_levels(LEVELS)))
 
     @property
@@ -137,32 +137,32 @@ class Kept:
         return files_of(self.days.of_levels(LEVELS[1:]))
 
     def newest(self, levels: Sequence[str]) -> str:
-        """A file of some levels that has the columns of today, if there is one."""
+        """The newest file of some levels; one with the current columns if there is any."""
         pieces = self.days.of_levels(levels)
         return max(pieces, key=lambda p: (self.days.is_current(p), p.day, p.file)).file
 
 
 class KeptResults:
-    """What is kept of the reductions of a store, looked up once it is asked for."""
+    """The materialized results of the reductions of a store, looked up on demand and cached."""
 
     def __init__(self, store: Store, views: Sequence[View]) -> None:
-        """Nothing is read yet."""
+        """Reads nothing."""
         self._store, self._results = store, dict[str, Kept | None]()
-        self._lineages = {each.name: each for each in lineages(views) if each.public}
+        self._lineages = {lineage.name: lineage for lineage in lineages(views) if lineage.public}
 
     def of(self, name: str) -> Kept | None:
-        """What can be read of a reduction; None where nothing is kept of it."""
+        """The results of a reduction; None if nothing is materialized."""
         if name not in self._results:
             lineage = self._lineages.get(name)
-            self._results[name] = self._found(lineage) if lineage else None
+            self._results[name] = self._look_up(lineage) if lineage else None
         return self._results[name]
 
     def all(self) -> dict[str, Kept]:
-        """What can be read of each reduction that has kept results."""
+        """Reduction -> its results, of those that have any."""
         return {name: result for name in self._lineages if (result := self.of(name))}
 
-    def _found(self, lineage: Lineage) -> Kept | None:
-        if not self._is_there(lineage.name):
+    def _look_up(self, lineage: Lineage) -> Kept | None:
+        if not self._may_exist(lineage.name):
             return None
         if lineage.by_time:
             state = by_day(self._store, lineage, self._versions)
@@ -170,7 +170,7 @@ class KeptResults:
         file = whole_file(self._store, lineage, self._store.dumps())
         return Kept((KeptFile(file),)) if file in self._top[1] else None
 
-    def _is_there(self, name: str) -> bool:
+    def _may_exist(self, name: str) -> bool:
         folders, files = self._top
         if f"{FOLDER}/{name}" in folders or f"{FOLDER}/{name}" in files:
             return True
@@ -180,7 +180,7 @@ class KeptResults:
 
     @functools.cached_property
     def _top(self) -> tuple[set[str], set[str]]:
-        """The folders and files of results."""
+        """Folders and files directly in the folder of results."""
         top = self._store.files.inside(FOLDER)
         return {*top.folders}, {file.name for file in top.files} - self._store.left_out.files
 
@@ -190,12 +190,12 @@ class KeptResults:
 
 
 def kept(store: Store, views: Sequence[View]) -> dict[str, Kept]:
-    """What can be read of each reduction that has kept results."""
+    """Reduction -> its materialized results, of those that have any."""
     return KeptResults(store, views).all()
 
 
 def versions_of(store: Store, dumps: Sequence[LandedDump]) -> Versions:
-    """What the days of some dumps rest on, whatever is computed of them."""
+    """Versions of the days of some dumps, independent of a reduction."""
     versions = Versions({}, set(), month_pieces(store))
     for system, group in itertools.groupby(dumps, key=lambda dump: dump.system):
         of_system = list(group)
@@ -206,16 +206,16 @@ def versions_of(store: Store, dumps: Sequence[LandedDump]) -> Versions:
 
 
 def states_by_day(store: Store, views: Sequence[View]) -> list[ByDay]:
-    """How far each reduction by time is kept, of those that readers know."""
+    """The materialized days of each public reduction by time."""
     versions = versions_of(store, store.dumps())
     by_time = (lineage for lineage in lineages(views) if lineage.by_time and lineage.public)
     return [by_day(store, lineage, versions) for lineage in by_time]
 
 
 def by_day(store: Store, lineage: Lineage, versions: Versions) -> ByDay:
-    """How far a reduction by time is kept."""
-    of_lineage = definition_version(store, lineage)
-    expected = {day: digest([of_lineage, version]) for day, version in versions.of_days.items()}
+    """The materialized days of a reduction by time."""
+    definition = definition_version(store, lineage)
+    expected = {day: digest([definition, version]) for day, version in versions.of_days.items()}
     state = ByDay(lineage.name, expected, pruned=versions.pruned)
     others: list[Piece] = []
     of_months = versions.months.get(lineage.name, ())
@@ -235,10 +235,10 @@ def by_day(store: Store, lineage: Lineage, versions: Versions) -> ByDay:
 
 
 def _add(store: Store, state: ByDay, piece: Piece) -> None:
-    """Take a piece as that of its day and level; of two, one of which a kill left, the newer."""
+    """Adds a piece of a day and level; of two (a process was killed) the newer one is read."""
     pieces = state.pieces.setdefault((piece.system, piece.day), {})
     if (other := pieces.get(piece.level)) is not None:
-        piece, other = sorted((piece, other), key=lambda each: -store.files.changed(each.file))
+        piece, other = sorted((piece, other), key=lambda p: -store.files.changed(p.file))
         _drop(state, other)
     pieces[piece.level] = piece
 
@@ -249,7 +249,7 @@ def _drop(state: ByDay, piece: Piece) -> None:
 
 
 def day_pieces(store: Store, name: str) -> Iterator[Piece]:
-    """All pieces of a reduction that are files of their own, up to date or not."""
+    """Yields the pieces of a reduction in daily files, current or outdated."""
     for file in store.files.names(f"{FOLDER}/{name}"):
         if file not in store.left_out.files and (match := _PIECE.fullmatch(file)):
             level, day, version, shifts = match.groups("")
@@ -257,13 +257,13 @@ def day_pieces(store: Store, name: str) -> Iterator[Piece]:
 
 
 def piece_file(name: str, level: str, where: Day, version: str) -> str:
-    """Where the piece of a day belongs. `version`: with that of the shifts, behind a dot."""
+    """Path of the file of a piece. `version`: with that of the shifts after a dot."""
     system, day = where
     return result_file(name, level, system, f"{day}-{version}.parquet")
 
 
 def meanings(store: Store, name: str) -> dict[str, str]:
-    """What the columns of a reduction's roll-ups mean; nothing where that cannot be read."""
+    """Column -> meaning, of the roll-ups of a reduction; empty if it cannot be read."""
     try:
         return msgspec.json.decode(store.files.read(docs_file(name)), type=dict[str, str])
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
@@ -271,15 +271,15 @@ def meanings(store: Store, name: str) -> dict[str, str]:
 
 
 def docs_file(name: str) -> str:
-    """Where it stands what the columns of a reduction's roll-ups say."""
+    """Path of the file with the meanings of the columns of a reduction's roll-ups."""
     return f"{FOLDER}/{name}/columns.json"
 
 
 def record_definitions(store: Store, views: Sequence[View]) -> None:
-    """Write the versions of definitions, which only cpmon can compute, for other readers.
+    """Writes the versions of definitions, which only cpmon can compute, for other programs.
 
-    This precedes the results, so that a killed process leaves no outdated result that looks
-    current.
+    Called before results are written, so that an outdated result never looks current, even after a
+    kill.
     """
     definitions = definitions_text(store, views).encode()
     if not store.files.exists(DEFINITIONS) or store.files.read(DEFINITIONS) != definitions:
@@ -287,14 +287,14 @@ def record_definitions(store: Store, views: Sequence[View]) -> None:
 
 
 def whole_file(store: Store, lineage: Lineage, dumps: Sequence[LandedDump]) -> str:
-    """Where the result of a reduction that is not by time belongs."""
+    """Path of the result of a reduction that is not by time."""
     return f"{FOLDER}/{lineage.name}-{whole_version(store, lineage, dumps)}.parquet"
 
 
 def whole_files(store: Store, name: str) -> list[str]:
-    """The files of a reduction that is not by time, up to date or not."""
-    names = (each.name for each in store.files.inside(FOLDER).files)
-    return [file for file in names if file.startswith(f"{FOLDER}/{name}-")]
+    """The files of a reduction that is not by time, current or outdated."""
+    names = (file.name for file in store.files.inside(FOLDER).files)
+    return [path for path in names if path.startswith(f"{FOLDER}/{name}-")]
 
 
 def _kept(state: ByDay) -> Kept:

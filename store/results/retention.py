@@ -1,10 +1,11 @@
-"""How long results and samples are kept, and what a prune removes: never what nothing stands for.
+"""Retention of results and samples: a prune deletes only what a coarser level still represents.
 
-Results of a level go when the next coarser one is there, those of the coarsest with the samples or
-after them: they would be computed again. The samples of a dump go when every reduction by time has
-kept results of all its days and no run needs it; what the dump is, its intervals, findings and
-configuration, and the events that reductions show stay, so that it is still known here and its
-neighbours are reduced as before. Those of dumps in the folder of a month go together.
+Results of a level are deleted if the next coarser level exists; those of the coarsest level only
+with the samples or after them, since they would be computed again. The samples of a dump are
+deleted if every reduction by time has results for all its days and no run needs it. Its metadata,
+intervals, findings, configuration and the events that reductions show remain, so that the dump is
+still listed and other dumps are reduced as before. Dumps in the folder of a month are pruned
+together.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ _STAYS = ("interval.parquet", "finding.parquet", ABOUT)
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """For how many days results of a level and samples are kept; None is forever."""
+    """Retention in days: `levels` of results by level, `raw` of samples; None is forever."""
 
     levels: Mapping[str, int | None] = field(default_factory=dict)
     raw: int | None = None
@@ -48,14 +49,14 @@ class Retention:
 
 @dataclass(slots=True)
 class Prune:
-    """What a prune removes.
+    """The plan of a prune.
 
     Attributes:
-        results: files of reductions, by level.
-        samples: folder of a dump, or of a month -> its tables that go.
-        names: such a folder -> what it is called.
-        stays: dumps that are old enough, with the reason why their samples stay.
-        recomputable: files of the coarsest level that are old enough; they stay with the samples.
+        results: level -> files of results to delete.
+        samples: folder of a dump or of a month -> files of tables to delete.
+        names: such a folder -> its display name.
+        stays: dump that is old enough -> reason why its samples are kept.
+        recomputable: old files of the coarsest level, kept because their samples still exist.
     """
 
     results: dict[str, list[str]] = field(default_factory=dict)
@@ -66,26 +67,26 @@ class Prune:
 
     @property
     def files(self) -> list[str]:
-        """All that goes."""
+        """All files to delete."""
         return [
             file for files in (*self.results.values(), *self.samples.values()) for file in files
         ]
 
     def bytes(self, store: Store) -> int:
-        """Size of all that goes."""
+        """Total size of the files to delete."""
         folders = {file.rpartition("/")[0] for file in self.files}
         sizes = {f.name: f.size for folder in folders for f in store.files.inside(folder).files}
         return sum(sizes.get(file, 0) for file in self.files)
 
 
 def retention(texts: Mapping[str, str], place: Callable[[str], str]) -> Retention:
-    """How long what is kept, from texts: {"interval": "30d", "raw": "90d", "hour": "forever"}.
+    """Parses retention settings: {"interval": "30d", "raw": "90d", "hour": "forever"}.
 
     Args:
-        place: dotted key of the settings -> where it stands, for messages.
+        place: dotted key of the settings -> its location, for messages.
 
     Raises:
-        CpmonError: a level or length is wrong, or a level goes before a finer one.
+        CpmonError: a level or length is invalid, or a level is kept shorter than a finer one.
     """
     for level in texts:
         if level not in (*LEVELS, "raw"):
@@ -95,9 +96,9 @@ def retention(texts: Mapping[str, str], place: Callable[[str], str]) -> Retentio
     for (fine, shorter), (coarse, longer) in itertools.pairwise(lengths):
         if longer is not None and (shorter is None or shorter > longer):
             raise CpmonError(
-                f"level {coarse} would go before level {fine}, which is finer",
+                f"level {coarse} is kept shorter than level {fine}, which is finer",
                 place=place(f"retention.{coarse}"),
-                expected=f"{coarse} to be kept as long as {fine}, or longer",
+                expected=f"{coarse} kept as long as {fine}, or longer",
                 found=f"{fine} {texts.get(fine, FOREVER)}, {coarse} {texts[coarse]}",
                 effect="nothing was removed",
             )
@@ -105,10 +106,11 @@ def retention(texts: Mapping[str, str], place: Callable[[str], str]) -> Retentio
 
 
 def plan(store: Store, views: Sequence[View], limits: Retention, today: date) -> Prune:
-    """What is to be removed.
+    """Plans a prune.
 
     Args:
-        views: all reductions. today: from which ages are counted, UTC.
+        views: all reductions.
+        today: the day that ages are counted from, UTC.
     """
     dumps, prunable = store.dumps(), Prune()
     states = states_by_day(store, views)
@@ -119,13 +121,13 @@ def plan(store: Store, views: Sequence[View], limits: Retention, today: date) ->
         going = _going(store, dumps, states, before, prunable.stays)
         gone.update((dump.system, day) for dump in going for day in dump.days)
         staying = {dump.folder for dump in dumps if not dump.pruned and dump not in going}
-        # Of those that are pruned something is left if an earlier version was killed.
-        for dump in (*going, *(each for each in dumps if each.pruned)):
+        # A pruned dump still has samples if an earlier version of cpmon was killed.
+        for dump in (*going, *(dump for dump in dumps if dump.pruned)):
             if dump.folder in {*staying, *prunable.samples}:
                 continue
-            if (left := _samples(store, dump, shown)) or not dump.pruned:
-                prunable.samples[dump.folder] = left
-                prunable.names[dump.folder] = _called(store, dump)
+            if (files := _samples(store, dump, shown)) or not dump.pruned:
+                prunable.samples[dump.folder] = files
+                prunable.names[dump.folder] = _display_name(store, dump)
     for state in states:
         for level, pieces in _results(state, limits, today):
             if level == LEVELS[-1] and not gone.issuperset((p.system, p.day) for p in pieces):
@@ -135,8 +137,8 @@ def plan(store: Store, views: Sequence[View], limits: Retention, today: date) ->
     return prunable
 
 
-def _called(store: Store, dump: LandedDump) -> str:
-    """What a dump, or the month that it is in, is called."""
+def _display_name(store: Store, dump: LandedDump) -> str:
+    """Display name of a dump, or of the month that it was merged into."""
     if not dump.is_merged:
         return f"dump {dump.dump}"
     return (
@@ -145,51 +147,51 @@ def _called(store: Store, dump: LandedDump) -> str:
 
 
 def prune(store: Store, prunable: Prune) -> None:
-    """Remove it, though this process be killed: the next one that writes to the store finishes it.
+    """Carries out a planned prune. If it is killed, the next writer of the store completes it.
 
-    A dump says that it was pruned before the first of its tables goes.
+    The metadata of a dump is marked as pruned before the first of its tables is deleted.
 
     Raises:
-        StoreError: the disk refuses it, or a file is outside of the store, behind a link.
-        BusyError: dumps were merged since it was planned.
+        StoreError: a file cannot be deleted, or is outside of the store, behind a symlink.
+        BusyError: dumps were merged since the prune was planned.
     """
     marks: dict[str, str] = {}
-    named = {dump.folder for dump in store.dumps()}
+    folders = {dump.folder for dump in store.dumps()}
     for folder, files in prunable.samples.items():
-        if folder not in named:
+        if folder not in folders:
             raise BusyError(
                 "dumps were merged meanwhile",
                 code="prune-conflict",
                 place=store.files.uri(folder),
                 effect="nothing was removed",
-                remedy="do the same again",
+                remedy="run the command again",
             )
         abouts = [_without(about, files) for about in store.manifest.abouts(folder)]
         if files:
             marks |= {f"{folder}/{ABOUT}": "".join(map(line, abouts)), **entries(abouts)}
-    of_months = [file for files in prunable.results.values() for file in files if is_of_month(file)]
+    months = [file for files in prunable.results.values() for file in files if is_of_month(file)]
     if prunable.files:
-        replace_and_remove(store.files, marks | texts_without(store, of_months), prunable.files)
+        replace_and_remove(store.files, marks | texts_without(store, months), prunable.files)
 
 
 def _without(about: Mapping[str, Any], files: Sequence[str]) -> dict[str, Any]:
-    """What is written about a dump when some of its files are removed."""
+    """New metadata of a dump once some of its files are deleted."""
     removed = {PurePosixPath(file).stem for file in files}
-    left = [table for table in about["tables"] if table not in removed]
+    remaining = [table for table in about["tables"] if table not in removed]
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    return {"pruned_at": now, **about, "tables": left}
+    return {"pruned_at": now, **about, "tables": remaining}
 
 
 def _days(text: str, place: str) -> int | None:
-    """A length as days."""
+    """Parses a retention time, in days; None is forever."""
     if text == FOREVER:
         return None
     match = re.fullmatch(r"([1-9]\d{0,4})([dwy])", text)
     if match is None:
         raise CpmonError(
-            "a length of time cannot be read",
+            "a retention time is invalid",
             place=place,
-            expected="days, weeks or years as 30d, 8w, 5y; or forever",
+            expected="days, weeks or years such as 30d, 8w, 5y; or forever",
             found=text,
             effect="nothing was removed",
         )
@@ -197,26 +199,27 @@ def _days(text: str, place: str) -> int | None:
 
 
 def _earlier(day: date, days: int) -> date:
-    """A day so many days before; of more than there are, the first."""
+    """The day `days` earlier, at the earliest `date.min`."""
     return date.fromordinal(max(day.toordinal() - days, 1))
 
 
 def _results(state: ByDay, limits: Retention, today: date) -> list[tuple[str, list[Piece]]]:
-    """Level and pieces of each file that a coarser level stands for, or of the coarsest, too old.
+    """Level and pieces of each file that is too old.
 
-    The file of a month goes when all its days do.
+    A file of the coarsest level, or one whose days all exist at the next coarser level. The file of
+    a month is listed if all its days are.
     """
-    going: dict[tuple[str, str], list[Piece]] = {}
+    prunable: dict[tuple[str, str], list[Piece]] = {}
     for (_, day), pieces in sorted(state.pieces.items()):
         for level, coarser in zip(LEVELS, (*LEVELS[1:], None), strict=True):
-            most = limits.levels.get(level)
-            old = most is not None and day < _earlier(today, most)
-            stands = coarser in pieces if coarser else INTERVAL not in pieces
-            if old and level in pieces and stands:
-                going.setdefault((level, pieces[level].file), []).append(pieces[level])
+            days = limits.levels.get(level)
+            is_old = days is not None and day < _earlier(today, days)
+            is_replaced = coarser in pieces if coarser else INTERVAL not in pieces
+            if is_old and level in pieces and is_replaced:
+                prunable.setdefault((level, pieces[level].file), []).append(pieces[level])
     return [
         (level, pieces)
-        for (level, _), pieces in going.items()
+        for (level, _), pieces in prunable.items()
         if len(pieces) == len(pieces[0].month or pieces)
     ]
 
@@ -228,7 +231,7 @@ def _going(
     before: date,
     stays: dict[str, str],
 ) -> list[LandedDump]:
-    """Dumps whose samples may go; of the others that are old enough, `stays` gets the reason."""
+    """Dumps whose samples can be deleted; adds the reason for other old dumps to `stays`."""
     runs = _spans_of_runs(store)
     going = []
     for dump in dumps:
@@ -246,13 +249,16 @@ def _going(
             stays[dump.dump] = "it closes no interval, so nothing was reduced from it"
         elif unreduced:
             day, name = unreduced[0]
-            stays[dump.dump] = f"{name} has no result of {day}: cpmon reduce first"
+            stays[dump.dump] = f"{name} has no result of {day}: run cpmon reduce first"
         elif run is not None:
             stays[dump.dump] = f"run {run} is measured on its days"
         else:
             going.append(dump)
-    lacking = {each.dump.dump for each in incomplete_dumps(store, {d.folder for d in going})}
-    stays.update((dump, "it lacks files: cpmon store repair first") for dump in lacking)
+    folders = {dump.folder for dump in going}
+    lacking = {incomplete.dump.dump for incomplete in incomplete_dumps(store, folders)}
+    stays.update(
+        (dump, "files of it are missing: run cpmon store repair first") for dump in lacking
+    )
     going = [dump for dump in going if dump.dump not in lacking]
     return _without_company(going, dumps, stays)
 
@@ -260,19 +266,19 @@ def _going(
 def _without_company(
     going: list[LandedDump], dumps: Sequence[LandedDump], stays: dict[str, str]
 ) -> list[LandedDump]:
-    """Those that share neither a day nor the folder of a month with a dump that stays.
+    """Dumps that share neither a day nor the folder of a month with a dump that is kept.
 
-    A day is in the store as a whole or not at all; the tables of a month are removed as a whole.
+    The samples of a day are pruned as a whole, and so are the tables of a month.
     """
     while True:
         names = {dump.dump for dump in going}
         staying = [dump for dump in dumps if dump.dump not in names and not dump.pruned]
         days = {(dump.system, day) for dump in staying for day in dump.days}
         folders = {dump.folder for dump in staying}
-        reason = "another dump, which stays, holds intervals of the same day"
+        reason = "another dump, which is kept, has intervals of the same day"
         kept_back = [dump for dump in going if any((dump.system, day) in days for day in dump.days)]
         if not kept_back:
-            reason = "it was merged with other dumps of its month, of which some stay"
+            reason = "it was merged with other dumps of its month, some of which are kept"
             kept_back = [dump for dump in going if dump.folder in folders]
         if not kept_back:
             return going
@@ -281,12 +287,13 @@ def _without_company(
 
 
 def _needs(span: Sequence[str], dump: LandedDump, last: date) -> bool:
+    """Whether a run (system, begin, end) includes days of a dump, up to its last day."""
     system, since, until = span
     return system == dump.system and since <= f"{last}T24" and until >= str(dump.begins)
 
 
 def _spans_of_runs(store: Store) -> list[tuple[str, str, str, str]]:
-    """Name, system, begin and end of every run; times as ISO 8601, UTC."""
+    """Name, system, begin and end of every run; times in ISO 8601, UTC."""
     spans = []
     for name in run_names(store):
         run = stored_run(store, name)
@@ -296,7 +303,7 @@ def _spans_of_runs(store: Store) -> list[tuple[str, str, str, str]]:
 
 
 def _shown_events(traced: Sequence[Lineage]) -> set[str]:
-    """Tables that results which are not kept by day are made of."""
+    """Tables that public reductions read which are neither by time nor of runs."""
     return {
         table.partition(".")[2]
         for lineage in traced
@@ -306,7 +313,7 @@ def _shown_events(traced: Sequence[Lineage]) -> set[str]:
 
 
 def _samples(store: Store, dump: LandedDump, shown: set[str]) -> list[str]:
-    """The tables of a dump that go."""
+    """Files of the tables of a dump that a prune deletes."""
     layouts, going = tables(), []
     for name in sorted(store.files.names(dump.folder)):
         file = PurePosixPath(name)

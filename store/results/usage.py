@@ -1,4 +1,4 @@
-"""What a store holds: sizes, and spans by level."""
+"""Disk usage of a store: files, bytes and days, by system and level."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from .kept_files import FOLDER
 from .reduced import LEVELS, states_by_day
 
 MOST_NAMES = 4
-"""So many outdated reductions are named."""
+"""Maximum number of outdated reductions that are named."""
 
 
 def usage(store: Store, views: Sequence[View]) -> list[dict[str, Any]]:
-    """A row for the dumps and each level of results of every system, then what is of no system.
+    """Rows for the dumps and each level of results of every system, then for the rest of the store.
 
     Keys: what, system, first_day, last_day, days, files, bytes, note.
     """
@@ -67,7 +67,7 @@ def _replaced(names: Sequence[str]) -> str:
 
 
 def _sizes(store: Store) -> dict[str, int]:
-    """The files of dumps, results and runs, with their bytes."""
+    """File of dumps, results or runs -> size in bytes."""
     folders = ("records", DUMPS, FOLDER, RUNS)
     return {file.name: file.size for top in folders for file in store.files.below(top)}
 
@@ -80,13 +80,13 @@ def _row(
     files: Sequence[str],
     note: str = "",
 ) -> dict[str, Any]:
-    in_order = sorted(days)
+    ordered = sorted(days)
     return {
         "what": what,
         "system": system,
-        "first_day": in_order[0] if in_order else None,
-        "last_day": in_order[-1] if in_order else None,
-        "days": len(in_order) if in_order else None,
+        "first_day": ordered[0] if ordered else None,
+        "last_day": ordered[-1] if ordered else None,
+        "days": len(ordered) if ordered else None,
         "files": len(files),
         "bytes": sum(sizes.get(file, 0) for file in files),
         "note": note,

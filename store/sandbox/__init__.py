@@ -1,1 +1,1 @@
-"""SQL of users: checked by the guard, run in the sandbox."""
+"""Users' SQL: checked by the guard, run in the sandbox."""

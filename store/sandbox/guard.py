@@ -1,8 +1,8 @@
-"""The guard of SQL that people write: one query that only reads, or nothing is run.
+"""The guard of users' SQL: accepts a single read-only query, and nothing else.
 
-What runs is what was checked. DuckDB parses the text into a tree, every node of the tree must be
-one that reads, and the SQL that runs is written by DuckDB from that tree; the text of the user
-never runs. EXPLAIN, which DuckDB cannot serialize, is put in front again by the guard.
+The checked query is the one that runs: DuckDB parses the text into a tree, every node of the tree
+must be on an allowlist, and DuckDB generates the SQL to run from that tree; the user's text itself
+never runs. DuckDB cannot serialize EXPLAIN, so the guard prepends it again.
 """
 
 from __future__ import annotations
@@ -44,40 +44,40 @@ _TABLE_FUNCTIONS = {
     *("pragma_storage_info", "pragma_table_info", "pragma_version", "pragma_user_agent"),
     *("icu_calendar_names", "pg_timezone_names", "test_all_types", "test_vector_types"),
 }
-"""DuckDB's own functions in FROM that only read; the sandbox says which files they may read."""
+"""DuckDB's read-only functions in FROM; the sandbox restricts the files that they can read."""
 
 _FILE = re.compile(r"[^?]+\.(parquet|csv|tsv|json|jsonl|ndjson)(\.(gz|zst))?", re.IGNORECASE)
-"""Files that a name in FROM may open, with the readers above; what stands behind ? may be the name
-of another reader to DuckDB."""
+"""Files that a name in FROM may open, with the readers above. `?` is excluded: DuckDB may take the
+text after it as the name of another reader."""
 _DATABASES = ("duckdb", "ddb", "db")
-"""What DuckDB takes for the end of a database file, also where it is a part of a name: "x"."db"."""
+"""Suffixes of database files to DuckDB, also as the last part of a qualified name: "x"."db"."""
 _PLAIN = re.compile(r"[\w $#@-]+")
 _OF_NAMES = {"query_table", "histogram", "histogram_values"}
-"""Functions whose first argument names a table, and so a file."""
+"""Functions whose first argument names a table, and therefore possibly a file."""
 
 _OF_VALUES = {"range", "generate_series", "unnest"}
-"""Functions in FROM that read nothing."""
+"""Functions in FROM that read no relation."""
 
 _REFUSED_FUNCTIONS = {
     *("nextval", "setval", "write_log", "setseed", "getenv", "json_serialize_plan"),
 }
-"""Functions that change state, show the environment or plan another text, wherever called."""
+"""Functions that change state, show the environment or plan another query; refused anywhere."""
 
 _FORMATS = {"default", "text", "json", "html", "graphviz", "yaml", "mermaid"}
-"""What EXPLAIN can print."""
+"""Output formats of EXPLAIN."""
 
 _NUL = "a NUL character in the SQL"
 _ANALYZE = ("ANALYZE", "ANALYSE")
 
 
 def guarded(connection: duckdb.DuckDBPyConnection, sql: str, *, explain: bool = True) -> str:
-    """The SQL to run for that of a user; it can stand in parentheses unless it is an EXPLAIN.
+    """Checks a user's SQL and returns the SQL to run; a subquery unless it is an EXPLAIN.
 
     Args:
-        explain: whether EXPLAIN is allowed; not where the SQL becomes a part of another query.
+        explain: whether EXPLAIN is allowed; False if the SQL becomes a part of another query.
 
     Raises:
-        CpmonError: it does not parse, has a part that could write, or several statements.
+        CpmonError: the SQL does not parse, is not read-only, or has several statements.
     """
     try:
         statements = connection.extract_statements(sql)
@@ -93,8 +93,8 @@ def guarded(connection: duckdb.DuckDBPyConnection, sql: str, *, explain: bool = 
             "one query at a time",
             code="statements-multiple",
             found=f"{len(kinds)} statements",
-            effect="none of them was run",
-            remedy="ask them one by one, or put them together with WITH or UNION ALL",
+            effect="nothing was run",
+            remedy="run them one by one, or combine them with WITH or UNION ALL",
         )
     if kinds == ["SELECT"]:
         return _rewritten(connection, sql)
@@ -106,18 +106,18 @@ def relations_read(sql: str, reductions: Collection[str]) -> tuple[str, ...]:
     """The relations that a query reads, in lower case, without those of its own WITH.
 
     Args:
-        reductions: names that its WITH must not have, since it may read them as well.
+        reductions: names that its WITH must not define, since the query may read them as well.
 
     Raises:
-        CpmonError: it is no single query that only reads, or it reads files or by functions.
+        CpmonError: it is not a single read-only query, or it reads files or table functions.
     """
     with duckdb.connect(":memory:") as connection:
         guarded(connection, sql, explain=False)
         _, tree = _checked(connection, sql, explained=False)
-    own: set[str] = set()
+    ctes: set[str] = set()
     names: dict[str, None] = {}
     for node in nodes_of(tree):
-        own.update(entry["key"].lower() for entry in (node.get("cte_map") or {}).get("map", ()))
+        ctes.update(entry["key"].lower() for entry in (node.get("cte_map") or {}).get("map", ()))
         if node.get("type") == "TABLE_FUNCTION":
             function = node["function"]["function_name"].lower()
             if function not in _OF_VALUES:
@@ -127,18 +127,18 @@ def relations_read(sql: str, reductions: Collection[str]) -> tuple[str, ...]:
             if len(path) > 2 or not all(part.isidentifier() for part in path):
                 raise _refused(f"the name {'.'.join(path)}")
             names[".".join(path)] = None
-    if hidden := sorted(own.intersection(reductions)):
+    if hidden := sorted(ctes.intersection(reductions)):
         raise _refused(f"a WITH with the name of a reduction, {hidden[0]}")
-    return tuple(name for name in names if name not in own)
+    return tuple(name for name in names if name not in ctes)
 
 
 def condition_tree(
     connection: duckdb.DuckDBPyConnection, condition: str, relation: str
 ) -> tuple[str, list[str]]:
-    """The query of the rows of a relation that a condition holds for, and the columns it names.
+    """The query for the rows of a relation that meet a condition, and the columns that it names.
 
     Raises:
-        CpmonError: it is no expression over the columns of one row.
+        CpmonError: the condition is not an expression over the columns of one row.
     """
     sql = f"SELECT * FROM {relation} WHERE (\n{condition}\n)"
     plain = f"SELECT * FROM {relation} WHERE (\nTRUE\n)"
@@ -148,12 +148,12 @@ def condition_tree(
         _, empty = _checked(connection, plain, explained=False)
     except CpmonError as error:
         raise _no_condition(condition, error.problem) from None
-    (node,), (around,) = ([s["node"] for s in t["statements"]] for t in (tree, empty))
+    (node,), (frame,) = ([s["node"] for s in t["statements"]] for t in (tree, empty))
     clause = node.pop("where_clause", None)
-    around.pop("where_clause")
+    frame.pop("where_clause")
     nodes = [*nodes_of(clause)]
     refused = {"SUBQUERY", "WINDOW", "STAR", "PARAMETER"} & {n.get("class") for n in nodes}
-    if clause is None or node != around or refused or written.startswith("SELECT * FROM json_"):
+    if clause is None or node != frame or refused or written.startswith("SELECT * FROM json_"):
         raise _no_condition(condition, ", ".join(sorted(refused)).lower() or "more than that")
     columns = [n["column_names"] for n in nodes if n.get("class") == "COLUMN_REF"]
     return written, [".".join(names) for names in columns]
@@ -161,7 +161,7 @@ def condition_tree(
 
 def _no_condition(condition: str, found: str) -> CpmonError:
     return CpmonError(
-        "a condition is no expression over the columns of a line",
+        "a condition is not an expression over the columns of a row",
         place=condition,
         expected="an expression such as cpu_util > 0.5 AND userid <> 'TCPIP'",
         found=found,
@@ -170,7 +170,7 @@ def _no_condition(condition: str, found: str) -> CpmonError:
 
 
 def nodes_of(part: Any) -> Iterator[dict[str, Any]]:
-    """All nodes of a parse tree, each before those inside of it."""
+    """Yields all nodes of a parse tree, parents before children."""
     if isinstance(part, dict):
         yield part
         part = list(part.values())
@@ -179,7 +179,7 @@ def nodes_of(part: Any) -> Iterator[dict[str, Any]]:
 
 
 def _kind(statement: duckdb.Statement) -> str:
-    """What kind of statement it is; DuckDB has kinds that its Python module has no name for."""
+    """Kind of a statement; DuckDB has kinds without a name in its Python module."""
     try:
         return statement.type.name
     except ValueError:
@@ -187,16 +187,16 @@ def _kind(statement: duckdb.Statement) -> str:
 
 
 def _explained(statement: str) -> tuple[str, str]:
-    """An EXPLAIN of our own, and the query that the user's EXPLAIN is about.
+    """Splits a user's EXPLAIN into a generated EXPLAIN prefix and its query.
 
-    Whatever this takes for the query is parsed and checked before it runs.
+    The query is parsed and checked before it runs, so a wrong split does no harm.
     """
     data = statement.encode()
     tokens = [at for at, kind in duckdb.tokenize(statement) if kind != duckdb.token_type.comment]
     ends = {at for at, _ in duckdb.tokenize(statement)} | {len(data)}
 
     def word(number: int) -> str:
-        """A token in capitals; empty behind the last one."""
+        """A token in upper case; empty after the last one."""
         if number >= len(tokens):
             return ""
         end = min(end for end in ends if end > tokens[number])
@@ -224,18 +224,18 @@ def _explained(statement: str) -> tuple[str, str]:
 def _rewritten(
     connection: duckdb.DuckDBPyConnection, query: str, *, explained: bool = False
 ) -> str:
-    """The query that DuckDB writes from the tree of a query, after a look at every node.
+    """The SQL that DuckDB generates from the checked tree of a query.
 
-    A tree that DuckDB does not write back exactly (VALUES in a WITH, a list comprehension with IF)
-    is run as it is; only its EXPLAIN, which shows no rows, takes what DuckDB writes.
+    If it does not parse to the same tree (VALUES in a WITH, a list comprehension with IF), the tree
+    itself is executed; only its EXPLAIN, which shows no rows, uses the generated SQL.
     """
     tree, checked = _checked(connection, query, explained=explained)
     ((written,),) = connection.execute("SELECT json_deserialize_sql(?)", [tree]).fetchall()
     try:
-        again = _checked(connection, written, explained=explained)[1]
+        reparsed = _checked(connection, written, explained=explained)[1]
     except CpmonError:
-        again = None
-    if again == checked or (explained and again is not None):
+        reparsed = None
+    if reparsed == checked or (explained and reparsed is not None):
         return str(written)
     return f"SELECT * FROM json_execute_serialized_sql({text(tree)})"
 
@@ -243,11 +243,7 @@ def _rewritten(
 def _checked(
     connection: duckdb.DuckDBPyConnection, query: str, *, explained: bool
 ) -> tuple[str, Any]:
-    """The tree of a query as DuckDB serializes it, and as Python has it without places in the text.
-
-    Raises:
-        CpmonError: a node of it does not read.
-    """
+    """The checked tree of a query: as serialized by DuckDB, and parsed, without text positions."""
     ((tree,),) = connection.execute("SELECT json_serialize_sql(?)", [query]).fetchall()
     parts: list[dict[str, Any]] = []
 
@@ -269,7 +265,7 @@ def _checked(
 
 
 def _check(part: dict[str, Any]) -> None:
-    """Refuse a node that does not read."""
+    """Raises CpmonError if a node is not read-only."""
     kind, expression = part.get("type"), part.get("class")
     called = part.get("function_name")
     if expression is not None and expression not in _EXPRESSIONS:
@@ -283,7 +279,7 @@ def _check(part: dict[str, Any]) -> None:
     function = part.get("function") if kind == "TABLE_FUNCTION" else None
     if isinstance(function, dict):
         name = str(function.get("function_name")).lower()
-        if name not in _TABLE_FUNCTIONS and name in _own_functions():
+        if name not in _TABLE_FUNCTIONS and name in _builtin_functions():
             raise _refused(f"the function {name}")
         if name in _OF_NAMES:
             for number, argument in enumerate(function["arguments"]):
@@ -295,7 +291,7 @@ def _check(part: dict[str, Any]) -> None:
 
 
 def _paths(function: str, expression: dict[str, Any]) -> Iterator[Sequence[str]]:
-    """The names that an argument gives; a name that is computed could be any."""
+    """Yields the names in an argument; raises CpmonError for computed names."""
     literal = expression.get("literal") or {}
     if expression["class"] == "COLUMN_REF":
         yield expression["column_names"]
@@ -309,9 +305,9 @@ def _paths(function: str, expression: dict[str, Any]) -> Iterator[Sequence[str]]
 
 
 def _check_source(path: Sequence[str]) -> None:
-    """Refuse a name that could open a file other than those that queries may read.
+    """Raises CpmonError for a name that could open a file which queries must not read.
 
-    DuckDB looks for a file where no table has a name; it puts the parts of one together with dots.
+    If no table has a name, DuckDB looks for a file; it joins the parts of the name with dots.
     """
     name = ".".join(path)
     is_table = (
@@ -319,7 +315,7 @@ def _check_source(path: Sequence[str]) -> None:
     )
     if "." in name and not is_table and not _FILE.fullmatch(name):
         raise CpmonError(
-            "a query does not open this file",
+            "a query cannot open this file",
             expected="a table, or a file of the store that ends in .parquet, .csv, .tsv or .json",
             found=name,
             effect="nothing was run",
@@ -327,8 +323,8 @@ def _check_source(path: Sequence[str]) -> None:
 
 
 @functools.cache
-def _own_functions() -> frozenset[str]:
-    """Names of the functions in FROM that DuckDB brings; others are macros of the catalogue."""
+def _builtin_functions() -> frozenset[str]:
+    """Names of DuckDB's built-in functions in FROM; others are macros of the catalogue."""
     with duckdb.connect(":memory:") as connection:
         rows = connection.execute(
             "SELECT DISTINCT lower(function_name) FROM duckdb_functions()"

@@ -1,9 +1,9 @@
-"""The sandbox of SQL: what a reader's connection may use and reach, whatever its SQL says.
+"""The sandbox of SQL: resource limits of a connection, and the files that it can access.
 
-DuckDB itself reads the dumps and results of the store and nothing else, with settings that are
-locked. Besides, Landlock of Linux keeps the thread that runs SQL, and the threads it starts, from
-changing any file. It cannot be taken back, and holds whatever the thread runs. Kernels from 5.13 on
-may have it; elsewhere `restrict` does nothing and says so.
+Locked settings of DuckDB restrict reads to the dumps and results of the store. In addition, Linux
+Landlock prevents the thread that runs SQL, and threads that it starts, from changing any file. The
+restriction is irrevocable and independent of the SQL. It needs a kernel from 5.13 on with Landlock
+enabled; elsewhere `restrict` does nothing and returns False.
 """
 
 from __future__ import annotations
@@ -44,30 +44,30 @@ _MAKE_FOLDER, _MAKE_FILE = 1 << 7, 1 << 8
 _REFER, _TRUNCATE, _DEVICE_CONTROL = 1 << 13, 1 << 14, 1 << 15
 _CHANGING = _EXECUTE | _WRITE | _REMOVE_FOLDER | _REMOVE_FILE | _MAKE
 _SINCE = {2: _REFER, 3: _TRUNCATE, 5: _DEVICE_CONTROL}
-"""Version of Landlock -> what it handles besides."""
+"""Landlock ABI version -> the access right that it adds."""
 _SCRATCH = _WRITE | _REMOVE_FOLDER | _REMOVE_FILE | _MAKE_FOLDER | _MAKE_FILE | _TRUNCATE
 _NETWORK_SINCE, _NETWORK = 4, 0b11
 """Binding and connecting TCP sockets."""
 
 
 def landlock_version() -> int:
-    """Version of the kernel's Landlock; 0 where there is none."""
+    """ABI version of the kernel's Landlock; 0 if there is none."""
     if sys.platform != "linux":
         return 0
     return max(0, _call(_CREATE_RULESET, None, 0, _VERSION))
 
 
 def restrict(writable: Iterable[Path] = ()) -> bool:
-    """Keep this thread from writing, making, removing, executing files, and from TCP, for good.
+    """Irrevocably denies this thread to write, create, delete or execute files, and to use TCP.
 
     Args:
-        writable: folders in which it may still make, write and remove files.
+        writable: folders in which it can still create, write and delete files.
 
     Returns:
-        Whether it holds; False where the kernel has no Landlock.
+        Whether it is in effect; False if the kernel has no Landlock.
 
     Raises:
-        OSError: a folder cannot be opened, or the kernel refuses.
+        OSError: a folder cannot be opened, or a system call failed.
     """
     abi = landlock_version()
     if not abi:
@@ -101,7 +101,7 @@ def _libc() -> ctypes.CDLL:
 
 
 def _call(number: int, *arguments: int | bytes | None) -> int:
-    """The result of a system call."""
+    """Result of a system call; -1 on error."""
     passed = [ctypes.c_long(a) if isinstance(a, int) else a for a in arguments]
     return int(_libc().syscall(ctypes.c_long(number), *passed))
 
@@ -115,28 +115,28 @@ def _checked(result: int) -> int:
 
 SPILL = "spill-"
 _READ = ("records", "months", "runs", "reduced")
-"""Folders of a store with what views show."""
+"""Folders of a store that views read."""
 
 Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What queries may use.
+    """Resource limits of queries.
 
     Attributes:
-        memory: as DuckDB has it, 2GB or 50%; empty for its default, 80 % of the machine's.
-        threads: None for all processors.
+        memory: in DuckDB's syntax, 2GB or 50%; empty for its default, 80 % of the machine's memory.
+        threads: number of threads; None for all processors.
     """
 
     memory: str = ""
     threads: int | None = None
 
     def share(self, jobs: int) -> Limits:
-        """An equal share of memory and processors, for one of several jobs.
+        """An equal share of memory and threads for one of several jobs.
 
-        Without a limit of memory each job has the default of one: a day that fits into it does not
-        fit into a part of it.
+        Without a memory limit each job keeps DuckDB's default: a day that fits into it may not fit
+        into a share of it.
         """
         if jobs == 1:
             return self
@@ -146,12 +146,12 @@ class Limits:
 
 
 def seal(connection: duckdb.DuckDBPyConnection, store: Store, limits: Limits) -> None:
-    """Keep a connection from everything but reading the dumps and results of a store, for good.
+    """Irrevocably restricts a connection to reading the dumps and results of a store.
 
-    Its threads are started anew by the thread that Landlock restricts, so that it holds for them.
+    Its threads are restarted by the sandboxed thread, so that they inherit Landlock's restrictions.
 
     Raises:
-        CpmonError: a limit means nothing to DuckDB.
+        CpmonError: DuckDB rejects a limit.
     """
     spill = spill_folder()
     if spill is not None:
@@ -161,7 +161,7 @@ def seal(connection: duckdb.DuckDBPyConnection, store: Store, limits: Limits) ->
     folders = ", ".join(text(f"{place}/") for place in places)
     connection.execute(f"SET allowed_directories = list_value({folders})")
     connection.execute("SET enable_external_access = false")
-    connection.execute("SET enable_progress_bar = false")  # it would stand among the data
+    connection.execute("SET enable_progress_bar = false")  # it would be mixed with the output
     connection.execute("SET python_enable_replacements = false")
     connection.execute("SET TimeZone = 'UTC'")
     limit(connection, limits)
@@ -170,7 +170,7 @@ def seal(connection: duckdb.DuckDBPyConnection, store: Store, limits: Limits) ->
 
 
 def restart_threads(connection: duckdb.DuckDBPyConnection) -> None:
-    """Start the threads of a database anew: a thread has the restrictions of who started it."""
+    """Restarts the threads of a database: they inherit the restrictions of the calling thread."""
     for setting in ("threads", "async_threads"):
         number = f"SELECT current_setting('{setting}')"
         ((count,),) = connection.execute(number).fetchall()
@@ -179,19 +179,19 @@ def restart_threads(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def run(connection: duckdb.DuckDBPyConnection, work: Callable[[], Result]) -> Result:
-    """The result of some work of a connection, by the thread that can change no file.
+    """Runs some work of a connection in the sandboxed thread, and returns its result.
 
-    It is also a thread of its own, so that Ctrl-C reaches Python while DuckDB works.
+    A separate thread also lets Python handle Ctrl-C while DuckDB works.
 
     Raises:
-        KeyboardInterrupt: the user stopped it; the work has ended.
-        OSError: the kernel has Landlock and refuses it.
+        KeyboardInterrupt: the user interrupted it; the work has ended.
+        OSError: the kernel has Landlock, but it cannot be enabled.
     """
     answer = _restricted_thread(os.getpid()).submit(work)
     try:
         return answer.result()
     except KeyboardInterrupt:
-        while not answer.done():  # work that is only about to begin does not hear an interrupt
+        while not answer.done():  # work that has not started yet ignores an interrupt
             with suppress(KeyboardInterrupt):
                 connection.interrupt()
                 wait([answer], timeout=0.05)
@@ -200,7 +200,7 @@ def run(connection: duckdb.DuckDBPyConnection, work: Callable[[], Result]) -> Re
 
 @functools.lru_cache(maxsize=1)
 def _restricted_thread(_process: int) -> ThreadPoolExecutor:
-    """The thread of this process that can change no file, but for what DuckDB spills."""
+    """The sandboxed thread of this process: it can write only to the spill folder."""
     spill = spill_folder()
     if spill is not None:
         spill.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -215,9 +215,9 @@ def _restricted_thread(_process: int) -> ThreadPoolExecutor:
 
 
 def spill_folder() -> Path | None:
-    """Where this process puts what does not fit into memory: never into the store.
+    """Folder to which DuckDB spills data of this process; None without a cache folder.
 
-    Those of killed processes are removed here.
+    It is never in the store. The folders of killed processes are deleted here.
     """
     cache = cache_folder()
     if cache is None:
@@ -230,10 +230,10 @@ def spill_folder() -> Path | None:
 
 
 def limit(connection: duckdb.DuckDBPyConnection, limits: Limits) -> None:
-    """Let a connection use no more than the limits say.
+    """Applies resource limits to a connection.
 
     Raises:
-        CpmonError: one of them means nothing to DuckDB.
+        CpmonError: DuckDB rejects a limit.
     """
     try:
         if limits.memory:
@@ -242,7 +242,7 @@ def limit(connection: duckdb.DuckDBPyConnection, limits: Limits) -> None:
             connection.execute(f"SET threads = {limits.threads:d}")
     except duckdb.Error as error:
         raise CpmonError(
-            "a limit of queries means nothing",
-            expected="memory as 2GB, threads as a number",
+            "a resource limit of queries is invalid",
+            expected="memory such as 2GB, threads as a number",
             found=str(error).split("\n", maxsplit=1)[0],
         ) from None

@@ -101,7 +101,7 @@ def test_hours_that_would_be_computed_again_stay(cpmon: Cpmon, reduced: Path):
     [
         ((), "say how long what is kept"),
         (("--keep", "interval"), "has no ="),
-        (("--keep", "interval=soon"), "a length of time cannot be read"),
+        (("--keep", "interval=soon"), "a retention time is invalid"),
         (("--keep", "minute=1y"), "no level minute"),
         (("--raw", "90d", "--as-of", "soon"), "is no day"),
     ],

@@ -9,7 +9,7 @@ from __future__ import annotations
 QUERIES = "only queries are allowed"
 SEALED = "disabled by configuration"
 NO_TABLE = "there is no table"
-NOT_OPENED = "a query does not open this file"
+NOT_OPENED = "a query cannot open this file"
 ONE = "one query at a time"
 UNREADABLE = "the SQL cannot be read"
 

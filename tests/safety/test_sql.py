@@ -149,7 +149,7 @@ def test_memory_and_threads_are_limited(cpmon: Cpmon, place: Place, tmp_path: Pa
     assert answer.rows == [{"t": 1, "m": "50.0 MiB"}]
 
     answer = cpmon("query", asked, "--store", store, "--memory-limit", "much")
-    assert answer.status is Status.USAGE and "a limit of queries means nothing" in answer.err
+    assert answer.status is Status.USAGE and "a resource limit of queries is invalid" in answer.err
 
 
 def test_what_does_not_fit_into_memory_is_spilled_outside_of_the_store(

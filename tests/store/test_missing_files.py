@@ -233,7 +233,9 @@ def test_samples_of_a_dump_that_lacks_a_table_are_not_pruned(site: Site):
     left = set(site.files.names("records"))
     views = [view for view in reductions() if view.name == name or view.is_private]
     found = plan(store, views, Retention({}, raw=1), date(2002, 6, 1))
-    assert found.stays == {site.names["late"]: "it lacks files: cpmon store repair first"}
+    assert found.stays == {
+        site.names["late"]: "files of it are missing: run cpmon store repair first"
+    }
     prune(store, found)
     late = {name for name in left if "date=2001-12-20" in name}
     assert late <= set(site.files.names("records")) < left

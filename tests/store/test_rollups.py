@@ -425,7 +425,7 @@ def test_samples_of_a_run_stay_and_so_do_those_of_the_same_day(two_days: Store, 
 
     assert len(found.samples) == 1  # that of the 18th
     assert sorted(found.stays.values()) == [
-        "another dump, which stays, holds intervals of the same day",
+        "another dump, which is kept, has intervals of the same day",
         "run R is measured on its days",
     ]
 
@@ -434,10 +434,10 @@ def test_samples_of_a_run_stay_and_so_do_those_of_the_same_day(two_days: Store, 
     ("said", "problem"),
     [
         ({"month": "3y"}, "no level month"),
-        ({"interval": "3"}, "cannot be read"),
-        ({"interval": "0d"}, "cannot be read"),
-        ({"interval": "2y", "15m": "1y"}, "level 15m would go before level interval"),
-        ({"hour": "1y"}, "level hour would go before level 15m"),
+        ({"interval": "3"}, "is invalid"),
+        ({"interval": "0d"}, "is invalid"),
+        ({"interval": "2y", "15m": "1y"}, "level 15m is kept shorter than level interval"),
+        ({"hour": "1y"}, "level hour is kept shorter than level 15m"),
     ],
 )
 def test_a_wrong_retention_is_told(said: dict[str, str], problem: str):
