@@ -90,6 +90,7 @@ COMMANDS = {
         "results.rule_commands",
         "Look for what should not be: rules, and where they are met.",
     ),
+    "explain": ("results", "Explain what was different at a time, and who contributed."),
     "validate": (
         "results.rule_commands",
         "Check what landed by rules: keys, counters, sums that close.",

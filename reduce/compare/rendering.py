@@ -355,6 +355,18 @@ def render_comparison(
         layout = table_layout(comparison)
     else:
         layout = run_layout(comparison)
+    return render_layout(layout, format, figure)
+
+
+def render_layout(layout: Layout, format: str, figure: str = "") -> bytes:
+    """Render a layout in one of FORMATS or html.
+
+    Args:
+        figure: for html, a figure above the blocks.
+
+    Raises:
+        CpmonError: no such format.
+    """
     match format:
         case "text" | "table":
             return printable("".join(f"{line}\n" for line in _text(layout))).encode()

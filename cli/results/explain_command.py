@@ -1,0 +1,95 @@
+"""`cpmon explain`: what was different at a time."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from .. import completion
+from ..options import choice_option, format_option, output_option, store_option
+from ..output import Output, say_notes
+from ..site_settings import opened, reader_at
+from ..site_settings import settings as site_settings
+from ..spans import TYPED_MOMENT, day_of_store, measured_system, selection_options, zone_option
+
+AGAINST = ("auto", "before", "days")
+
+
+@click.command("explain")
+@store_option
+@click.option(
+    "--at",
+    "moment",
+    type=TYPED_MOMENT,
+    help="The interval at this time; a time of day alone is one of the day of the store.",
+)
+@selection_options
+@click.option(
+    "--base",
+    metavar="RUN",
+    help="Compare with the steady state of this run.",
+    shell_complete=completion.runs,
+)
+@choice_option(
+    "--against",
+    values=AGAINST,
+    help="Compare with the time before, or the same hours of other days; auto: if there are five.",
+)
+@click.option(
+    "--top",
+    type=click.IntRange(1, 1000),
+    default=10,
+    show_default=True,
+    metavar="N",
+    help="Print the N heaviest lines.",
+)
+@zone_option
+@format_option("html")
+@output_option
+def command(
+    store: Path,
+    moment: str | None,
+    selection: dict[str, Any],
+    doubts: tuple[str, ...],
+    base: str | None,
+    against: str,
+    top: int,
+    zone: str | None,
+    out: Output,
+) -> None:
+    """Explain what was different in an interval or a span of time.
+
+    Compares the metrics of the system and of its users, classes, devices, partitions and
+    locks with the time before it, the same hours of other days, or a named run; prints which
+    left their range, who contributed, and which events and exceptions stood near, by weight. What
+    could not be looked at is named. A run without a time is compared with its base run.
+
+    \b
+    Examples:
+      cpmon explain --at 2006-10-16T13:30 --store perf/
+      cpmon explain --since 09:00 --until 10:00 --against days --store perf/
+      cpmon explain --run APT9280 --base APS9220 --store perf/ --format json
+      cpmon explain --at 13:30 --store perf/ --format html -o explained.html
+    """
+    from ...config.moments import find_zone, parse_moment
+    from ...reduce.explain import explain, render_explanation
+
+    if moment and (selection["since"] or selection["until"]):
+        raise click.UsageError("--at names one interval: leave out --since and --until")
+    if base and against != AGAINST[0]:
+        raise click.UsageError("--base names what to compare with: leave out --against")
+    settings = site_settings()
+    printed = find_zone(zone or settings.zone(measured_system(store, selection)))
+    named = {key: selection[key] for key in ("system", "run")}
+    if moment:
+        day = day_of_store(reader_at(store), printed, **named)
+        selection = {**named, "moment": parse_moment(moment, printed, datetime.now(UTC), day)}
+    with opened(store) as connection:
+        explanation = explain(
+            connection, **selection, base=base, against=against, settings=settings
+        )
+    out.write(render_explanation(explanation, out.format, printed, top))
+    say_notes(doubts)

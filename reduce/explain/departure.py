@@ -1,0 +1,224 @@
+"""Statistics of departures: which series of a span lie outside of what was usual before.
+
+Many series are judged at once, as arrays of (series, intervals), NaN where an interval has no
+value. A series without a value of zero or below is judged by its logarithm, because the noise of
+rates and utilizations grows with their size.
+
+With FEWEST intervals of baseline or more, the usual value is their median and the spread the
+greater of two robust estimates: 1.4826 times the median absolute deviation (Rousseeuw and Croux
+1993), and the distance of the 5 % and 95 % quantiles over 3.29, which also sees bursts. A course of
+the day is followed by a line through the medians of the first and the second half (Brown and Mood
+1951), with the uncertainty of its prolongation; what a parabola through the medians of three thirds
+would leave it by does not count as departure. The mean of the span has left its range only if that
+of no stretch of the baseline as long as the span was as far out, by itself and from the line.
+
+With fewer intervals medians say little: mean and pooled standard deviation of both take their
+place, as in Student's t-test.
+
+As in the comparison of runs, successive intervals count as n (1 - r) / (1 + r) for their lag-1
+correlation r, of which the upper 90 % confidence limit is used (`compare/change_test.py`).
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ..compare.change_test import FEWEST, Array
+
+Mask = npt.NDArray[np.bool_]
+
+LEAST = 2
+"""Fewest intervals of a baseline."""
+_TO_DEVIATION = 1.4826
+_WIDTH = 3.29
+"""Distance of the 5 % and 95 % quantiles of the standard normal distribution."""
+_LIMIT = 1.28
+"""The 90 % quantile of the standard normal distribution."""
+_MOST_CORRELATED = 0.99
+_MEDIAN = np.pi / 2
+"""Variance of a median over that of a mean."""
+_EXACT = 1e-9
+"""Relative tolerance: values that differ by less are equal except for binary rounding."""
+
+
+@dataclass(frozen=True, slots=True)
+class Departures:
+    """The span of each series against its baseline; all arrays are (series,).
+
+    Attributes:
+        usual, low, high: median, least and greatest value of the baseline.
+        value: mean of the span.
+        score: the departure in standard errors; infinite if the baseline never varied.
+        p: its p value, two-sided; NaN if one side has too few values.
+        outside: whether the span lies outside of the range of the baseline.
+        intervals: intervals of the baseline with a value.
+    """
+
+    usual: Array
+    low: Array
+    high: Array
+    value: Array
+    score: Array
+    p: Array
+    outside: Mask
+    intervals: Array
+
+
+def departures(base: Array, span: Array, times: tuple[Array, Array], *, trend: bool) -> Departures:
+    """Judge the spans of many series.
+
+    Args:
+        base, span: (series, intervals), in order of time.
+        times: seconds of the intervals of base and span.
+        trend: the baseline is followed by the span, so that a course of the day goes on.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # series without values yield NaN
+        return _departures(base, span, times, trend=trend)
+
+
+def _departures(base: Array, span: Array, times: tuple[Array, Array], *, trend: bool) -> Departures:
+    counts = np.count_nonzero(~np.isnan(base), axis=1).astype(float)
+    lengths = np.count_nonzero(~np.isnan(span), axis=1).astype(float)
+    is_positive = (np.nanmin(base, axis=1) > 0) & (np.nanmin(span, axis=1) > 0)
+    before, after = (np.where(is_positive[:, None], np.log(side), side) for side in (base, span))
+    many = bool(base.shape[1] >= FEWEST)
+    test = _robust(before, after, times, trend=trend) if many else _pooled(before, after)
+    gap, error, freedom, outside = test
+    size = np.nanmax(np.abs(np.concatenate([before, after], axis=1)), axis=1)
+    gap = np.where(np.abs(gap) <= _EXACT * size, 0.0, gap)
+    score = np.where(gap == 0, 0.0, gap / error)
+    p = _p_values(score, freedom, counts, lengths)
+    return Departures(
+        np.nanmedian(base, axis=1),
+        np.nanmin(base, axis=1),
+        np.nanmax(base, axis=1),
+        np.nanmean(span, axis=1),
+        score,
+        np.where((counts >= LEAST) & (lengths >= 1), p, np.nan),
+        outside & (gap != 0),
+        counts,
+    )
+
+
+def _p_values(score: Array, freedom: Array, counts: Array, lengths: Array) -> Array:
+    """Two-sided p values.
+
+    What never varied in n intervals may do so in the next with a probability of 1 / (n + 1).
+    """
+    from scipy.special import stdtr
+
+    p = 2 * stdtr(freedom, -np.abs(score))
+    return np.where(np.isinf(score), (counts + 1) ** -np.maximum(lengths, 1), p)
+
+
+def _pooled(base: Array, span: Array) -> tuple[Array, Array, Array, Mask]:
+    """Gap, standard error and freedom of means with a common variance (Student)."""
+    counts, lengths = (np.count_nonzero(~np.isnan(side), axis=1) for side in (base, span))
+    gap = np.nanmean(span, axis=1) - np.nanmean(base, axis=1)
+    squares = sum(
+        np.nansum((s - np.nanmean(s, axis=1)[:, None]) ** 2, axis=1) for s in (base, span)
+    )
+    freedom = np.maximum(counts + lengths - 2, 1).astype(float)
+    size = np.nanmax(np.abs(base), axis=1)
+    deviation = np.sqrt(squares / freedom)
+    deviation = np.where(deviation <= _EXACT * size, 0.0, deviation)
+    error = deviation * np.sqrt(1 / np.maximum(counts, 1) + 1 / np.maximum(lengths, 1))
+    mean = np.nanmean(span, axis=1)
+    outside = (mean > np.nanmax(base, axis=1)) | (mean < np.nanmin(base, axis=1))
+    return gap, error, freedom, outside
+
+
+def _robust(
+    base: Array, span: Array, times: tuple[Array, Array], *, trend: bool
+) -> tuple[Array, Array, Array, Mask]:
+    """Gap, standard error and freedom of the span's mean from the line of the baseline."""
+    counts = np.maximum(np.count_nonzero(~np.isnan(base), axis=1), 1).astype(float)
+    lengths = np.maximum(np.count_nonzero(~np.isnan(span), axis=1), 1).astype(float)
+    slope = _slope(base, times[0]) if trend else np.zeros(len(base))
+    middle = (times[0][0] + times[0][-1]) / 2
+    straight = base - slope[:, None] * (times[0] - middle)
+    centre = np.nanmedian(straight, axis=1)
+    residuals = straight - centre[:, None]
+    ahead = np.nanmean(span - slope[:, None] * (times[1] - middle), axis=1) - centre
+    spread = _spread(residuals)
+    correlation = _correlation(residuals, counts)
+    share = (1 - correlation) / (1 + correlation)
+    effective = np.maximum(counts * share, 2)
+    variance = 1 / np.maximum(lengths * share, 1) + _MEDIAN / effective
+    if trend:
+        reach = (times[1].mean() - middle) / (times[0][-1] - times[0][0])
+        variance += _MEDIAN * 16 * reach**2 / effective
+        bend = _bend(straight, reach)
+        ahead = np.sign(ahead) * np.maximum(np.abs(ahead) - bend, 0.0)
+    freedom = np.maximum(effective - (2 if trend else 1), 1)
+    length = span.shape[1]
+    outside = _is_outside(ahead, residuals, length)
+    outside &= _is_outside(np.nanmean(span, axis=1), base, length)
+    return ahead, spread * np.sqrt(variance), freedom, outside
+
+
+def _slope(base: Array, times: Array) -> Array:
+    """Slope of the line through the medians of both halves; 0 where one half has no value."""
+    half = base.shape[1] // 2
+    rise = np.nanmedian(base[:, half:], axis=1) - np.nanmedian(base[:, :half], axis=1)
+    slope: Array = np.nan_to_num(rise / (np.median(times[half:]) - np.median(times[:half])))
+    return slope
+
+
+def _bend(straight: Array, reach: float) -> Array:
+    """How far a parabola through the medians of three thirds leaves the line at a point.
+
+    Args:
+        reach: distance of the point from the middle, as a part of the length of the baseline.
+    """
+    thirds = [np.nanmedian(part, axis=1) for part in np.array_split(straight, 3, axis=1)]
+    second = np.abs(thirds[0] - 2 * thirds[1] + thirds[2])
+    bend: Array = np.nan_to_num(4.5 * second * (reach**2 - 1 / 12))
+    return bend
+
+
+def _is_outside(mean: Array, series: Array, length: int) -> Mask:
+    """Whether means of a span are beyond those of all stretches of `length` intervals."""
+    stretches = _moving_means(series, length)
+    outside: Mask = (mean > np.nanmax(stretches, axis=1)) | (mean < np.nanmin(stretches, axis=1))
+    return outside
+
+
+def _spread(residuals: Array) -> Array:
+    """Robust standard deviation of each series."""
+    deviation = _TO_DEVIATION * np.nanmedian(np.abs(residuals), axis=1)
+    low, high = np.nanquantile(residuals, (0.05, 0.95), axis=1)
+    spread = np.maximum(deviation, (high - low) / _WIDTH)
+    # A series that hardly ever varies has quantiles of 0: its few values count in full.
+    spread = np.where(spread > 0, spread, np.nanstd(residuals, axis=1))
+    size = np.nanmax(np.abs(residuals), axis=1)
+    tolerated: Array = np.where(size <= _EXACT, 0.0, spread)
+    return tolerated
+
+
+def _correlation(residuals: Array, counts: Array) -> Array:
+    """Upper confidence limit of the lag-1 correlation of each series, 0 or more."""
+    variance = np.nanmean(residuals**2, axis=1)
+    products = np.nansum(residuals[:, 1:] * residuals[:, :-1], axis=1)
+    raw = np.nan_to_num(products / counts / variance)
+    r = raw + (1 + 4 * raw) / counts
+    r = np.where(r > 0, r + _LIMIT * np.sqrt(np.maximum(1 - r**2, 0) / counts), 0.0)
+    limited: Array = np.clip(r, 0.0, _MOST_CORRELATED)
+    return limited
+
+
+def _moving_means(residuals: Array, length: int) -> Array:
+    """Means of all stretches of `length` intervals; of all intervals if there is none."""
+    length = min(length, residuals.shape[1])
+    known = ~np.isnan(residuals)
+    sums = np.cumsum(np.pad(np.where(known, residuals, 0.0), ((0, 0), (1, 0))), axis=1)
+    counts = np.cumsum(np.pad(known, ((0, 0), (1, 0))), axis=1)
+    means: Array = (sums[:, length:] - sums[:, :-length]) / (
+        counts[:, length:] - counts[:, :-length]
+    )
+    return means

@@ -1,0 +1,105 @@
+"""Reads what can be looked at: metrics of the system and of its objects, as series over time.
+
+The metrics, their units and formats are those of `reduce/metrics`. Which are looked at, and whose
+objects contribute to which, stands in `subjects.toml`.
+"""
+
+from __future__ import annotations
+
+import functools
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any
+
+import duckdb
+import numpy as np
+
+from ...store.scope import Scope
+from ..compare.change_test import Array
+from ..metrics import Metric
+from ..metrics.report_set import metrics_of
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A reduction whose metrics are looked at.
+
+    Attributes:
+        view: the reduction. `object`: SQL of the name of its objects; empty if it is of the system.
+        noun: what an object is, in messages. `metrics`: those that are judged.
+        explains: metric of the system -> metric of the objects whose sum it is.
+    """
+
+    view: str
+    noun: str
+    object: str
+    metrics: tuple[Metric, ...]
+    explains: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """The series of a subject.
+
+    Attributes:
+        objects: (objects,) names; one empty name for the system.
+        times: (intervals,) ends, seconds of the Unix time, UTC, in order.
+        values: metric -> (objects, intervals), printed scale; NaN without a value.
+    """
+
+    subject: Subject
+    objects: tuple[str, ...]
+    times: Array
+    values: dict[str, Array]
+
+    def of_objects(self, metric: str, objects: Sequence[str]) -> Array:
+        """The values of a metric for some objects, (objects, intervals); NaN for unknown ones."""
+        places = {name: n for n, name in enumerate(objects)}
+        grid = np.full((len(objects), self.times.size), np.nan)
+        grid[[places[name] for name in self.objects]] = self.values[metric]
+        return grid
+
+
+@functools.cache
+def subjects() -> tuple[Subject, ...]:
+    """The subjects of `subjects.toml`, in its order; a metric of the system is looked at once."""
+    text = (files(__package__) / "subjects.toml").read_text(encoding="utf-8")
+    return tuple(_subject(view, keys) for view, keys in tomllib.loads(text).items())
+
+
+def _subject(view: str, keys: dict[str, Any]) -> Subject:
+    metrics = metrics_of(view)
+    chosen = tuple(metrics[name] for name in keys["metrics"])
+    return Subject(
+        view, keys.get("noun", ""), keys.get("object", ""), chosen, keys.get("explains", {})
+    )
+
+
+def read_series(
+    con: duckdb.DuckDBPyConnection, subject: Subject, scope: Scope, condition: str = "true"
+) -> Series:
+    """The series of a subject in a scope, which is of one system.
+
+    Args:
+        con: pointed at a scope that holds this one.
+        condition: further condition on intervals, as SQL.
+    """
+    columns = ", ".join(
+        f"CAST({metric.name} AS DOUBLE) * {metric.scale} AS {metric.name}"
+        for metric in subject.metrics
+    )
+    rows = con.sql(
+        f"SELECT CAST(epoch(interval_end) AS DOUBLE) AS _end, {subject.object or repr('')}"
+        f" AS _object, {columns} FROM {subject.view} WHERE {scope.condition()} AND {condition}"
+    ).to_arrow_table()
+    names = rows.column("_object").fill_null("").to_numpy().astype(str)
+    objects, places = np.unique(names, return_inverse=True)
+    times, ends = np.unique(rows.column("_end").to_numpy(), return_inverse=True)
+    values = {}
+    for metric in subject.metrics:
+        grid = np.full((objects.size, times.size), np.nan)
+        grid[places, ends] = rows.column(metric.name).to_numpy()
+        values[metric.name] = grid
+    return Series(subject, tuple(objects.tolist()), times, values)
