@@ -146,7 +146,8 @@ class _Computation:
         The intervals are published first, because roll-ups without them mean a pruned day.
         """
         rolled = self._rolled_up(name, piece, f"read_parquet({path_text(scratch)})")
-        self.store.files.publish({piece.file: scratch, **rolled})
+        self.store.files.publish({piece.file: scratch})
+        self.store.files.publish(rolled)
 
     def _rolled_up(self, name: str, piece: Piece, rows: str) -> dict[str, Path]:
         """Computes the roll-ups of a day: final name -> scratch file.

@@ -84,8 +84,9 @@ class Files(Protocol):
     def publish(self, finished: Mapping[str, Path]) -> None:
         """Moves finished, durable local files into the store. `finished`: name -> local file.
 
-        The local files may remain; they are removed with their scratch folder. If one fails, those
-        after it may be missing, so the file that marks them as complete must come last.
+        The local files may remain; they are removed with their scratch folder. They arrive in any
+        order, and if one fails, any other may be missing: what marks them as complete takes a
+        call of its own, behind this one.
         """
 
     def delete(self, names: Iterable[str]) -> None:

@@ -38,7 +38,7 @@ PRUNE = ("store", "prune", "--keep", "interval=1d", "--raw", "1d", "--as-of", "2
 DEFINE = ("runs", "--define", "am", "--system", "ALPHA")
 SPAN = ("--since", "2001-12-18T00:00", "--until", "2001-12-19T00:00")
 REDUCED = ("processors_by_time", "run_summary")
-"""What is kept beforehand: one of days and one of runs. The command itself writes all."""
+"""What is kept: one of days and one of runs."""
 PREPARED: dict[str, tuple[str, ...]] = {
     "ingest": (),
     "reduce": ("ingest",),
@@ -196,7 +196,7 @@ class _Trial:
     def _do(self, command: str) -> Any:
         words = {
             "ingest": ("ingest", *self._dumps()),
-            "reduce": ("reduce", *(() if self.command == "reduce" else REDUCED)),
+            "reduce": ("reduce", *REDUCED),
             "runs": (*DEFINE, *SPAN),
             "compact": ("store", "compact"),
             "prune": PRUNE,
