@@ -113,7 +113,9 @@ def dependencies(dumps: Sequence[LandedDump], first: date, last: date) -> list[L
         return list(dumps)
     begun = [dump for dump in dumps if dump.begins <= last]
     configured = (
-        dump.begins for dump in reversed(begun) if dump.begins < first and _is_configured(dump)
+        dump.begins
+        for dump in reversed(begun)
+        if dump.begins < first and dump.nominal and CONFIGURATION in dump.tables
     )
     since = next(configured, date.min)
     return [dump for dump in begun if not dump.days or max((dump.begins, *dump.days)) >= since]
@@ -129,7 +131,3 @@ def is_anchored(dumps: Sequence[LandedDump]) -> bool:
         return True
     first = min(dump.first_end for dump in dumps if dump.first_end is not None)
     return any(dump.first_nominal for dump in dumps if dump.first_end == first)
-
-
-def _is_configured(dump: LandedDump) -> bool:
-    return dump.nominal and CONFIGURATION in dump.tables

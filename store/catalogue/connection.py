@@ -156,7 +156,8 @@ class Connection(_Base):
         """Creates every relation, with comments on it and on its columns."""
         for documented in self.documented():
             self._make(documented.name)
-            self._duckdb.execute(_comments(documented, self._kind_of(documented.name)))
+            kind = self._made.get(documented.name) or self._landed.kind_of(documented.name)
+            self._duckdb.execute(_comments(documented, kind))
 
     def documented(self) -> Iterator[Documented]:
         """Yields the public relations with titles and column docs; most without their SELECT."""
@@ -191,9 +192,6 @@ class Connection(_Base):
         elif not schema and table.removeprefix(LIVE) in self._views:
             self._create(relation, "VIEW", self._reduction(table))
 
-    def _kind_of(self, relation: str) -> str:
-        return self._made.get(relation) or self._landed.kind_of(relation)
-
     def _create(self, relation: str, kind: str, select: str) -> None:
         self._duckdb.execute(f"CREATE {kind} {relation_name(relation)} AS {select}")
         self._made[relation] = kind
@@ -204,7 +202,7 @@ class Connection(_Base):
         result = self._results.of(reduction)
         rows = self._views[self.lineages[view.name].kept]
         live = f"{LIVE}{rows.name}" if rows is view else rows.name
-        if result is not None and not _is_computed(result):
+        if result is not None and result.tells_columns:
             return _kept_select(self.store, view, rows, result, name(live))
         if result is None or (result.is_open and not result.closed):
             for dependency in view.reads:
@@ -342,11 +340,6 @@ def _kept_select(store: Store, reduction: View, rows: View, result: Kept, live: 
     kept = f"(SELECT {columns} FROM {_rows(store, result, live)})"
     shown = "SELECT *" if rows is reduction else reduction.select.rpartition("\nFROM ")[0]
     return f"{shown} FROM {kept} AS {name(rows.name)}"
-
-
-def _is_computed(result: Kept | None) -> bool:
-    """Whether a reduction, or at least its list of columns, comes from the live view."""
-    return result is None or not result.tells_columns
 
 
 def _rows(store: Store, result: Kept, live: str) -> str:

@@ -173,7 +173,8 @@ def export(store: Store, views: Sequence[View], folder: Path) -> Iterator[Export
         UnreadableError: a file of a table cannot be read.
     """
     with _catalog(store, folder) as catalog:
-        stale = set(_names(catalog))
+        namespaces = catalog.list_namespaces()
+        stale = {name for space in namespaces for name in catalog.list_tables(space)}
         for source in sources(store, views):
             stale.discard((source.namespace, source.name))
             places = {_uri(store, file): place for file, place in source.files.items()}
@@ -367,10 +368,6 @@ def _commit(table: Table, added: Iterable[DataFile], gone: Sequence[DataFile]) -
                 changes.delete_data_file(file)
             for file in added:
                 changes.append_data_file(file)
-
-
-def _names(catalog: SqlCatalog) -> list[tuple[str, ...]]:
-    return [name for space in catalog.list_namespaces() for name in catalog.list_tables(space)]
 
 
 @contextmanager

@@ -120,7 +120,10 @@ def _merge(
     """
     index, old = read_index(store, name), set()
     for (reduction, level), group in pieces.items():
-        days = {str(piece.day): _version(piece) for piece in group}
+        days = {
+            str(piece.day): f"{piece.version}.{piece.shifts}" if piece.shifts else piece.version
+            for piece in group
+        }
         digest = hashlib.blake2b(repr(days).encode(), digest_size=8).hexdigest()
         own_name = f"{group[0].day:%Y-%m}.{digest}.parquet"
         target = f"{group[0].file.rpartition('/')[0]}/{own_name}"
@@ -151,7 +154,3 @@ def _readable(place: str) -> Iterator[None]:
             effect="they are unchanged; all other results are kept, and merged where due",
             remedy="run cpmon store repair, then cpmon reduce",
         ) from error
-
-
-def _version(piece: Piece) -> str:
-    return f"{piece.version}.{piece.shifts}" if piece.shifts else piece.version

@@ -198,10 +198,11 @@ def versions_of(store: Store, dumps: Sequence[LandedDump]) -> Versions:
     """Versions of the days of some dumps, independent of a reduction."""
     versions = Versions({}, set(), month_pieces(store))
     for system, group in itertools.groupby(dumps, key=lambda dump: dump.system):
-        of_system = list(group)
-        for day, version in day_versions(of_system).items():
+        system_dumps = list(group)
+        for day, version in day_versions(system_dumps).items():
             versions.of_days[system, day] = version
-        versions.pruned.update((system, day) for day in days_of(d for d in of_system if d.pruned))
+        pruned = days_of(dump for dump in system_dumps if dump.pruned)
+        versions.pruned.update((system, day) for day in pruned)
     return versions
 
 
@@ -217,17 +218,17 @@ def by_day(store: Store, lineage: Lineage, versions: Versions) -> ByDay:
     definition = definition_version(store, lineage)
     expected = {day: digest([definition, version]) for day, version in versions.of_days.items()}
     state = ByDay(lineage.name, expected, pruned=versions.pruned)
-    others: list[Piece] = []
-    of_months = versions.months.get(lineage.name, ())
-    for piece in itertools.chain(of_months, day_pieces(store, lineage.name)):
+    outdated: list[Piece] = []
+    monthly = versions.months.get(lineage.name, ())
+    for piece in itertools.chain(monthly, day_pieces(store, lineage.name)):
         if state.is_current(piece):
             _add(store, state, piece)
         else:
-            others.append(piece)
-    settled = set(state.pieces)
-    for piece in others:
+            outdated.append(piece)
+    current = set(state.pieces)
+    for piece in outdated:
         where = (piece.system, piece.day)
-        if where in state.pruned and where not in settled:
+        if where in state.pruned and where not in current:
             _add(store, state, piece)
         else:
             _drop(state, piece)

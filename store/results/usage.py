@@ -26,7 +26,9 @@ def usage(store: Store, views: Sequence[View]) -> list[dict[str, Any]]:
 
     Keys: what, system, first_day, last_day, days, files, bytes, note.
     """
-    dumps, sizes = store.dumps(), _sizes(store)
+    dumps = store.dumps()
+    folders = ("records", DUMPS, FOLDER, RUNS)
+    sizes = {file.name: file.size for folder in folders for file in store.files.below(folder)}
     states = states_by_day(store, views)
     results: dict[tuple[str, str], list[tuple[date, str]]] = defaultdict(list)
     for state in states:
@@ -34,26 +36,27 @@ def usage(store: Store, views: Sequence[View]) -> list[dict[str, Any]]:
             for level, piece in by_level.items():
                 results[level, system].append((day, piece.file))
     outdated = [file for state in states for file in state.outdated]
-    of_dumps: dict[str, list[str]] = defaultdict(list)
+    by_folder: dict[str, list[str]] = defaultdict(list)
     for file in sizes:
-        of_dumps[file.rpartition("/")[0]].append(file)
+        by_folder[file.rpartition("/")[0]].append(file)
     row, rows = functools.partial(_row, sizes), []
     for system in dict.fromkeys(dump.system for dump in dumps):
-        of_system = [dump for dump in dumps if dump.system == system]
-        folders = dict.fromkeys(dump.folder for dump in of_system)
-        files = [file for folder in folders for file in of_dumps[folder]]
-        pruned = sum(dump.pruned for dump in of_system)
-        note = counted(len(of_system), "dump") + (f", samples of {pruned} pruned" if pruned else "")
-        rows.append(row("dumps", system, days_of(of_system), files, note))
+        system_dumps = [dump for dump in dumps if dump.system == system]
+        dump_folders = dict.fromkeys(dump.folder for dump in system_dumps)
+        files = [file for folder in dump_folders for file in by_folder[folder]]
+        pruned = sum(dump.pruned for dump in system_dumps)
+        note = counted(len(system_dumps), "dump")
+        note += f", samples of {pruned} pruned" if pruned else ""
+        rows.append(row("dumps", system, days_of(system_dumps), files, note))
         for level in LEVELS:
             pieces = results[level, system]
             reduced = Counter(day for day, _ in pieces)
-            full = sum(reduced[day] == len(states) for day in days_of(of_system))
+            full = sum(reduced[day] == len(states) for day in days_of(system_dumps))
             note = f"all reductions: {counted(full, 'day')}" if level == LEVELS[0] else ""
             files = list(dict.fromkeys(file for _, file in pieces))
             rows.append(row(level, system, reduced, files, note))
-    other = [file for file in of_dumps[FOLDER] if file.endswith(".parquet")]
-    rows.append(row("not by day", "", (), other, "one file a reduction"))
+    whole = [file for file in by_folder[FOLDER] if file.endswith(".parquet")]
+    rows.append(row("not by day", "", (), whole, "one file a reduction"))
     stale = sorted(state.name for state in states if state.outdated)
     rows.append(row("outdated", "", (), outdated, _replaced(stale) if stale else ""))
     rows.append(row("runs", "", (), [file for file in sizes if file.startswith(f"{RUNS}/")]))
@@ -64,12 +67,6 @@ def _replaced(names: Sequence[str]) -> str:
     named = ", ".join(names[:MOST_NAMES])
     more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
     return f"{named}{more}: cpmon reduce replaces them"
-
-
-def _sizes(store: Store) -> dict[str, int]:
-    """File of dumps, results or runs -> size in bytes."""
-    folders = ("records", DUMPS, FOLDER, RUNS)
-    return {file.name: file.size for top in folders for file in store.files.below(top)}
 
 
 def _row(

@@ -1,1 +1,1 @@
-"""The views over landed tables, and where their rows come from."""
+"""The views over landed tables, and the databases that run them."""

@@ -1,4 +1,4 @@
-"""Databases that can read the files of a store, wherever that is."""
+"""DuckDB databases that can read the files of a store, on disk or in object storage."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from ..files.disk import read_error
 from ..files.objects import ObjectFiles
 
 QUIET = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
-"""Settings of every connection: DuckDB installs and loads nothing by itself."""
+"""Settings of every connection: DuckDB must not install or load extensions on its own."""
 FILES_OF_THREAD = 16
-"""Files that may be open for each thread: a third of it are, where a question reads four tables."""
+"""Limit of open files per thread; a query over four tables has a third of it open."""
 _OF_FILES = re.compile(
     "No files found that match|Cannot open file|No such file|Malformed JSON|Invalid unicode"
     "|magic bytes|to be a Parquet file|[Pp]arquet file|Thrift|TProtocol|decompress|schema mismatch"
 )
-"""What DuckDB says of a file that is missing or damaged."""
+"""Messages of DuckDB about a missing or damaged file."""
 _OF_TYPES = re.compile(r"\w\[\]|STRUCT\(|MAP\(|Could not convert|Unimplemented type for cast")
-"""What it says of a column that has another type than it should."""
+"""Messages of DuckDB about a column of an unexpected type."""
 
 
 def database(store: Store) -> duckdb.DuckDBPyConnection:
-    """A database in memory."""
+    """A connection to an in-memory database that can read the files of a store."""
     files = store.files
     connection = duckdb.connect(
         ":memory:", config={**QUIET, **(_few_files() if files.is_local else {})}
@@ -43,10 +43,10 @@ def database(store: Store) -> duckdb.DuckDBPyConnection:
 
 
 def _few_files() -> dict[str, str]:
-    """Settings with which few files are open at once, however many a question reads.
+    """Settings that limit the number of open files, however many a query reads.
 
-    A thread has three or so open of each table that it reads, and each of those that read ahead 30
-    more. From local disks these gain nothing: 2,000 files take as long without them.
+    A thread has about three open per table that it reads, and each asynchronous prefetch thread 30
+    more. On local disks prefetching gains nothing: 2,000 files take as long without it.
     """
     most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     threads = max(1, most // FILES_OF_THREAD)
@@ -56,12 +56,12 @@ def _few_files() -> dict[str, str]:
 
 
 def storage_error(error: Exception) -> StoreError | None:
-    """What kept DuckDB from reading a store; None for an error of the question.
+    """StoreError for an error of DuckDB while reading a store; None for an error of the query.
 
-    DuckDB hands on what a file system raises as the text of a traceback.
+    DuckDB reports exceptions of a Python file system as the text of a traceback.
     """
-    if refused := read_error(error):
-        return refused
+    if store_error := read_error(error):
+        return store_error
     head, *lines = str(error).splitlines() or [""]
     if head.startswith("Traceback "):
         head = "\n".join(itertools.dropwhile(lambda line: line.startswith(" "), lines))
@@ -71,14 +71,14 @@ def storage_error(error: Exception) -> StoreError | None:
         "a file of the store cannot be read",
         code="store-file-unreadable",
         found=head.partition(": ")[2] or head,
-        effect="there is no answer",
-        remedy="ask again; if a file is missing, put it back from a backup, or run cpmon store"
-        " repair, which says what is to land again",
+        effect="the query was not answered",
+        remedy="run the query again; if a file is missing, restore it from a backup, or run cpmon"
+        " store repair, which lists the dumps to ingest again",
     )
 
 
 def is_about_files(error: Exception) -> bool:
-    """Whether an error, or one that it was raised from, may come of a missing or damaged file."""
+    """Whether an error or one of its causes may be due to a missing or damaged file."""
     raised: BaseException | None = error
     while isinstance(raised, Exception):
         if isinstance(raised, UnreadableError | FileNotFoundError):
@@ -86,4 +86,4 @@ def is_about_files(error: Exception) -> bool:
         if isinstance(storage_error(raised), UnreadableError) or _OF_TYPES.search(str(raised)):
             return True
         raised = raised.__cause__ or raised.__context__
-    return not isinstance(error, CpmonError)  # nobody took it up: it comes of odd rows, or is ours
+    return not isinstance(error, CpmonError)  # unexpected: due to invalid rows, or a bug

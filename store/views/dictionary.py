@@ -1,4 +1,4 @@
-"""Every record and field: as `meta.dictionary`, which SQL can search, and as one HTML page."""
+"""The dictionary of all records and fields: table `meta.dictionary` for SQL, and an HTML page."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from ..columns import COLUMNS
 
 
 def rows() -> Iterator[dict[str, object]]:
-    """A row for each field, also without a place, named bit or value, and label of an entry.
+    """Yields a row for each field (placed or not), named bit or value, and label of an entry.
 
-    Records without fields have one row, and those that are known by name only no table in it.
+    A record without fields has one row; without a table name if only its name is known.
     """
-    own = by_record()
+    layouts = by_record()
     for record in records():
-        layout = own.get((int(record["domain"]), int(record["record"])))
+        layout = layouts.get((int(record["domain"]), int(record["record"])))
         if layout is None or not any(table.columns for table in layout.tables()):
             yield _record(record) | {"table_name": layout.name if layout else None}
             continue
@@ -33,17 +33,17 @@ def rows() -> Iterator[dict[str, object]]:
                 yield _row(record, table.name, field)
             for code in table.codes:
                 yield _row(record, table.name, code) | {"column_name": code.of}
-            yield from (_unplaced(record, row) for row in unplaced(table))
+            yield from (_unplaced(record, field) for field in unplaced(table))
             for group in table.groups:
                 for label in group.labels:
                     yield _row(record, group.entry.name, label) | {"column_name": CODE.name}
 
 
 def dictionary() -> str:
-    """The SELECT of the table, its rows as JSON.
+    """SELECT of `meta.dictionary`, with its rows inline as JSON.
 
-    As VALUES they take twenty times as long to read, and handing over a table instead would
-    import pandas, for half a second. The function is DuckDB's own, not a macro of that name.
+    VALUES would take twenty times as long to parse, and registering a table would import pandas,
+    which takes half a second. `system.main.from_json` is DuckDB's own, not a macro of that name.
     """
     kinds = json.dumps([{column: kind for column, (kind, _) in COLUMNS["dictionary"].items()}])
     columns = ", ".join(f"row.{name(column)}" for column in COLUMNS["dictionary"])
@@ -53,7 +53,7 @@ def dictionary() -> str:
 
 
 def _record(record: dict[str, str]) -> dict[str, object]:
-    """What records.csv says, under the table's columns; nothing of a field."""
+    """A row with the facts of records.csv; the columns of fields are None."""
     return dict.fromkeys(COLUMNS["dictionary"]) | {
         "domain": int(record["domain"]),
         "record": int(record["record"]),
@@ -77,14 +77,14 @@ def _row(record: dict[str, str], table: str, field: Field) -> dict[str, object]:
 
 
 def _unplaced(record: dict[str, str], row: Unplaced) -> dict[str, object]:
-    """A field whose place is not known: it has no offset."""
+    """A row of a field whose place is not known: it has no offset."""
     origin = "unplaced, or assumed by the scenario of a dump" if row.can_be_assumed else "unplaced"
-    known = {"type": row.type, "role": row.role, "unit": row.unit or None, "since": row.since}
+    facts = {"type": row.type, "role": row.role, "unit": row.unit or None, "since": row.since}
     return _record(record) | {
         "table_name": row.dsect,
         "column_name": row.name,
         "name": row.name,
-        **known,
+        **facts,
         "provenance": origin,
         "meaning": row.meaning,
     }
@@ -97,7 +97,7 @@ HEADINGS = ("field", "at", "bytes", "type", "role", "unit", "since", "until", "s
 
 
 def page(rows: Iterable[Row]) -> str:
-    """The page of some rows of `dictionary.rows`, a section for each table."""
+    """The HTML page of some `rows`, with a section for each table."""
     template = Template((files(__package__) / "dictionary.html").read_text(encoding="utf-8"))
     sections = "\n".join(
         line
@@ -114,7 +114,9 @@ def _section(rows: Sequence[Row]) -> Iterator[str]:
     yield f"<section><h2>{_safe(name)} <small>{_safe(about)}</small></h2>"
     if first["column_name"] is None:
         paragraph = (
-            "It has no fields." if first["table_name"] else "Known by name only; it lands as it is."
+            "It has no fields."
+            if first["table_name"]
+            else "Only its name is known; it lands unparsed."
         )
         yield f"<p>{paragraph}</p>"
     else:

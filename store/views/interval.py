@@ -1,7 +1,8 @@
 """The views of schema `interval`: counters as deltas, by one rule for all records.
 
-The rule is stated here and in `sql/deltas.sql`, over the facts of `schemas/owners.py`: which
-samples are of one owner, how far a counter can have grown between them, and what its fall means.
+The rule is defined here and in `sql/deltas.sql`. It uses the facts of `schemas/owners.py`: which
+samples have the same owner, how much a counter can increase between them, and what a decrease
+means.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from ...schemas.unplaced import unplaced
 from .views import PLACE, Documented, describe, describe_bit, row_docs
 
 WORD = 4
-"""Bytes of counters whose fall tells something: narrower ones wrap from sample to sample."""
+"""Minimum width, in bytes, of counters whose decrease is evidence: narrower ones wrap often."""
 MOST = "_s * 1.02e0 + 1e0"
-"""Seconds for which a counter can have grown: the samples of two records are not of one moment."""
+"""Seconds in which a counter can increase, as SQL: samples of two records are not simultaneous."""
 SLACK = "1.01e0"
-"""Deltas may be this much more than what they are part of."""
+"""Tolerance factor by which the sum of parts may exceed the whole."""
 TOD_UNITS = "4096e6"
-"""TOD units of a second."""
+"""TOD units per second."""
 
 JUDGED = {
     "seconds": "Seconds between the two samples; NULL, like every delta, where `cause` says why.",
@@ -42,7 +43,7 @@ JUDGED = {
         " NULL: nothing."
     ),
 }
-"""The columns that say what became of the deltas of a row."""
+"""Columns about the deltas of a row -> their docs."""
 
 CAUSES = {
     "appeared": "was not sampled before",
@@ -51,19 +52,19 @@ CAUSES = {
     "stale": "is older than the interval",
     "missing": "is missing",
 }
-"""Causes that are doubts -> what is said of the record then. A first sample is none."""
+"""Cause that is a doubt -> predicate of the record in the message. `first` is not a doubt."""
 FELL, IMPOSSIBLE, WRAPPED = "fell", "is not possible", "may have wrapped more than once"
-"""What is said of a counter in doubt, behind its table and name."""
+"""Predicates of a counter in the message of a doubt, after its table and name."""
 
 
 @dataclass(frozen=True)
 class _Counter:
-    """A counter of a table, as SQL over a sample and the one before.
+    """A counter of a table, as SQL over a sample and the previous one.
 
     Attributes:
-        now, before: its values in ascending order: of a countdown the sample before is `now`.
-        delta: the column with its delta as far as it is possible.
-        untrusted: conditions under which it is not what it should be.
+        now, before: its values in ascending order; for a countdown the previous sample is `now`.
+        delta: the column with its delta, if that is possible.
+        untrusted: SQL conditions under which the delta is not reliable.
     """
 
     field: Field
@@ -92,18 +93,20 @@ class _Counter:
 
     @property
     def modulus(self) -> str:
-        """What is added where it wrapped; a counter of 64 bits never does."""
+        """Value added after a wrap, as SQL; NULL for 64 bits, which never wrap."""
         return "NULL" if self.field.length == WIDEST else f"{1 << 8 * self.field.length}"
 
     @property
     def most(self) -> str:
-        """What it can have grown by."""
-        if self.limit.per_second is None:  # half of its range; of 64 bits what a DOUBLE holds
+        """Maximum possible delta, as SQL."""
+        if (
+            self.limit.per_second is None
+        ):  # half of its range; for 64 bits the exact range of DOUBLE
             return f"{2**53 - 1 if self.field.length == WIDEST else 1 << 8 * self.field.length - 1}"
         return f"{self.limit.per_second:e} * _most"
 
     def lags(self) -> str:
-        """The values of the sample before; of a counter that slips also of the one before that."""
+        """SQL columns: the previous value; for a counter that slips, also the one before that."""
         column = f"r.{name(self.field.name)}"
         lags = f"lag({column}) OVER w AS {self.previous}"
         if not self.limit.slips:
@@ -113,9 +116,9 @@ class _Counter:
         return f"{lags}, {earlier} AS {name(f'_earlier_{self.field.name}')}"
 
     def measured(self) -> str:
-        """The column `delta`: NULL where it cannot have grown so, and behind a slip."""
+        """SQL column `delta`: NULL if it is not possible, and after a slip."""
         now = self.now
-        if self.field.type is Type.SIGNED:  # from the least to the greatest is more than it holds
+        if self.field.type is Type.SIGNED:  # the full range overflows its own type
             now = f"CAST({now} AS {'HUGEINT' if self.field.length == WIDEST else 'BIGINT'})"
         delta = f"counter_delta({now}, {self.before}, {self.modulus}, {self.most})"
         if self.limit.slips:
@@ -125,33 +128,33 @@ class _Counter:
         return f"{delta} AS {self.delta}"
 
     def dropped(self) -> str:
-        """1 where it fell without a wrap."""
+        """SQL: 1 if it decreased without a wrap, else 0."""
         return f"CASE WHEN {self.now} < {self.before} AND {self.delta} IS NULL THEN 1 ELSE 0 END"
 
     def moved(self) -> str:
-        """1 where it has another value than before."""
+        """SQL: 1 if it changed, else 0."""
         return f"CASE WHEN {self.now} <> {self.before} THEN 1 ELSE 0 END"
 
     def is_old(self) -> str:
-        """Whether it is more than it can have come to since the sample before."""
+        """SQL condition: its value is too large to have started at 0 since the previous sample."""
         column = name(self.field.name)
         since = f"({COUNTDOWN_START} - {column})" if self.field.role is Role.COUNTDOWN else column
         return f"coalesce({since} > {self.most}, false)"
 
     def steady(self) -> str:
-        """Its delta between two samples of one owner."""
+        """SQL: its delta between two samples of one owner, NULL if untrusted."""
         if not self.untrusted:
             return self.delta
         return f"CASE WHEN NOT ({' OR '.join(self.untrusted)}) THEN {self.delta} END"
 
     def shown(self, from_zero: bool) -> str:
-        """Its column in the view."""
+        """Its SQL column in the view; `from_zero`: the value itself for a new owner."""
         column = name(self.field.name)
         begun = f" WHEN {_BEGUN} AND {column} <= {self.most} THEN {column}" if from_zero else ""
         return f"CASE WHEN cause IS NULL THEN {self.steady()}{begun} END AS {column}"
 
     def is_doubted(self) -> str:
-        """Whether anything is to be said of it."""
+        """SQL condition: the counter has a doubt, or may have one."""
         both = f"{self.now} IS NOT NULL AND {self.before} IS NOT NULL"
         signs = [f"({self.delta} IS NULL AND {both})", *self.untrusted]
         if self.modulus != "NULL":
@@ -159,7 +162,7 @@ class _Counter:
         return " OR ".join(signs if self.is_wide else [*signs, self._is_near])
 
     def doubt(self, table: str) -> str:
-        """What is to be said of it; NULL for nothing."""
+        """SQL text of its doubt; NULL if there is none."""
         label, fell = f"{table}.{self.field.name.upper()}", f"{self.now} < {self.before}"
         both = f"{self.now} IS NOT NULL AND {self.before} IS NOT NULL"
         cases = [
@@ -176,23 +179,24 @@ class _Counter:
 
     @property
     def _is_near(self) -> str:
-        """Whether a counter of few bits comes near to what they hold, and could have passed it."""
+        """SQL condition: a narrow counter has a large delta, and may have wrapped repeatedly."""
         half = 1 << 8 * self.field.length - 1
         return f"({self.delta} >= {half} AND {self.most} >= {2 * half})"
 
 
 _BEGUN = "cause IN ('new', 'restart')"
-"""Of a row: that its owner began since the sample before."""
+"""SQL condition on a row: its owner began since the previous sample."""
 
 
 def interval_view(layout: Layout) -> Documented:
-    """`interval.<table>`: counters as their deltas to the previous sample, one row for each owner.
+    """View `interval.<table>`: counters as deltas to the previous sample, one row per owner.
 
     A delta exists between two samples of one owner at the ends of successive intervals
-    (`meta.interval.previous_end`), as far as the counter can grow in that time. An owner that was
-    sampled before, and neither now nor ended since, has a row without figures, so that nobody takes
-    the sum of the others for the whole. Of several rows of an owner in one interval (two dumps hold
-    it, or a frame repeats) the first by dump and offset counts; the next interval follows the last.
+    (`meta.interval.previous_end`), up to what the counter can increase by in that time. An owner
+    that was sampled before, is not sampled now and has not ended in between, has a row without
+    figures, so that the sum of the others is not mistaken for the total. If an owner has several
+    rows in one interval (two dumps have it, or a frame repeats), the first by dump and offset has
+    the deltas; those of the next interval refer to the last.
     """
     owner, counters = owner_of(layout), _counters(layout)
     columns, docs = _columns(layout, owner, counters)
@@ -202,14 +206,14 @@ def interval_view(layout: Layout) -> Documented:
 
 
 def doubts_of(layout: Layout, still: Collection[str] = ()) -> str:
-    """SELECT of the rows of `interval.<table>`, by the same rule, with the doubts of all counters.
+    """SELECT of the rows of `interval.<table>` with the doubts of all counters, by the same rule.
 
-    A row has its place, the keys of its owner, `cause` and `doubts`, which here also names counters
-    that the owner does not watch.
+    Columns: the place of the row, the keys of its owner, `cause` and `doubts`, which here includes
+    counters that the owner does not watch.
 
     Args:
-        still: counters that have but one value, as far as the caller knows. There is nothing to
-            doubt of them, and the query takes half the time without them.
+        still: counters known to be constant. They have no doubts, and the query takes half the time
+            without them.
     """
     counters = _moving(layout, still)
     place = ("system", "dump", "tod", "interval_end", "record_offset")
@@ -220,14 +224,16 @@ def doubts_of(layout: Layout, still: Collection[str] = ()) -> str:
 
 
 def undoubted_of(layout: Layout, still: Collection[str], where: str) -> str:
-    """SELECT of whether no row of a table is in doubt, and how many have a row before.
+    """SELECT of whether no row of a table has a doubt, and how many rows have a previous one.
 
-    The rule is that of `doubts_of`; but a row finds the one before by a hash of its keys, in half
-    the time. That holds while owners neither come nor go, and none has two rows at one end: else
-    the answer is no, and `doubts_of` has to tell. Not for tables with a clock of their own.
+    A fast path for `doubts_of`: it finds previous rows by a hash of their keys, in half the time.
+    It works only if owners neither begin nor end, and none has two rows at one interval end; in
+    other cases the answer is false, and `doubts_of` has to decide. Not for tables with their own
+    clock.
 
     Args:
-        where: the condition on rows that are counted; all are judged.
+        still: counters known to be constant.
+        where: SQL condition on the rows to count; all rows are checked.
     """
     owner, counters = owner_of(layout), _moving(layout, still)
     keys = [name(key) for key in owner_keys(layout)]
@@ -248,7 +254,7 @@ def undoubted_of(layout: Layout, still: Collection[str], where: str) -> str:
 
 
 def counter_names(layout: Layout) -> list[str]:
-    """The fields of a table that a delta is made of."""
+    """The fields of a table that have deltas."""
     return [counter.field.name for counter in _counters(layout)]
 
 
@@ -267,7 +273,7 @@ def _counters(layout: Layout) -> list[_Counter]:
 
 
 def _moving(layout: Layout, still: Collection[str]) -> list[_Counter]:
-    """The counters that have several values, and those that these are judged by."""
+    """The counters that are not constant, and those that their checks refer to."""
     counters = _counters(layout)
     moving = {counter.field.name for counter in counters} - set(still)
     needed = {c.limit.twin for c in counters if c.field.name in moving}
@@ -278,12 +284,12 @@ def _moving(layout: Layout, still: Collection[str]) -> list[_Counter]:
 
 
 def _watched(owner: Owner, counters: Sequence[_Counter]) -> list[_Counter]:
-    """Those that tell of a restart."""
+    """The counters whose decrease indicates a restart."""
     return [c for c in counters if not owner.watched or c.field.name in owner.watched]
 
 
 def _rows(layout: Layout, counters: Sequence[_Counter], columns: Mapping[str, str]) -> str:
-    """SELECT of columns of the rows of a table, judged by some of its counters."""
+    """SELECT of columns of the rows of a table, checked by some of its counters."""
     owner, keys = owner_of(layout), [name(key) for key in owner_keys(layout)]
     return f"""{_judged(layout, counters, _sampled(layout, owner, keys, counters))}
       SELECT {", ".join(columns.values())} FROM judged
@@ -291,10 +297,10 @@ def _rows(layout: Layout, counters: Sequence[_Counter], columns: Mapping[str, st
 
 
 def _judged(layout: Layout, counters: Sequence[_Counter], sampled: str) -> str:
-    """The queries up to `judged`: rows with their deltas, and why they have none.
+    """The CTEs up to `judged`: rows with their deltas, and the cause if they have none.
 
     Args:
-        sampled: the query of the rows with those before.
+        sampled: query of the rows with the values of their previous rows.
     """
     owner, keys = owner_of(layout), [name(key) for key in owner_keys(layout)]
     present = {counter.field.name for counter in counters}
@@ -322,7 +328,7 @@ def _judged(layout: Layout, counters: Sequence[_Counter], sampled: str) -> str:
 
 
 def relations_of(layout: Layout) -> list[str]:
-    """The views of schema `monitor` that the view of a table reads."""
+    """The views of schema `monitor` that `interval.<table>` reads."""
     owner = owner_of(layout)
     read = {layout.name, *(event.table for event in owner.events)}
     if owner.clock:
@@ -333,7 +339,7 @@ def relations_of(layout: Layout) -> list[str]:
 def _columns(
     layout: Layout, owner: Owner, counters: Sequence[_Counter]
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """The columns of the view: what each is selected as, and what it says."""
+    """The columns of the view: column -> SQL expression, and column -> doc."""
     docs = PLACE | row_docs(layout) | JUDGED
     begun = f" OR {_BEGUN}" if owner.from_zero else ""
     row = ["system", "dump", "tod", "tod_us", "interval_end", "record_offset"]
@@ -357,11 +363,11 @@ def _columns(
 
 
 def _happened(owner: Owner, keys: Sequence[str]) -> str:
-    """The query of what began and ended owners in each interval; nothing where no event tells."""
+    """CTE of the events that began or ended owners in each interval; empty without events."""
     if not owner.events:
         return ""
     shared = ", ".join(["system", *_event_keys(owner, keys)])
-    each = (
+    selects = (
         f"SELECT {shared}, tod, tod_us, {str(event.begins).lower()} AS begins"
         f" FROM monitor.{name(event.table)}"
         for event in owner.events
@@ -370,22 +376,23 @@ def _happened(owner: Owner, keys: Sequence[str]) -> str:
     return f"""happened AS (
         SELECT {of_event}, n.interval_end, min(CASE WHEN e.begins THEN e.tod_us END) AS begun_us,
           max(CASE WHEN e.begins THEN 0 ELSE 1 END) AS ended
-        FROM ({" UNION ALL ".join(each)}) AS e
+        FROM ({" UNION ALL ".join(selects)}) AS e
         JOIN ends AS n
           ON n.system = e.system AND e.tod > n.previous_end AND e.tod <= n.interval_end
         GROUP BY {of_event}, n.interval_end),"""
 
 
 def _event_keys(owner: Owner, keys: Sequence[str]) -> list[str]:
-    """The keys of a row that the events about its owner have as well."""
-    columns = [{name(f.name) for f in tables()[event.table].columns} for event in owner.events]
-    return [key for key in keys if all(key in each for each in columns)]
+    """The keys of a row that the events of its owner also have."""
+    tables_of_events = [tables()[event.table] for event in owner.events]
+    columns = [{name(field.name) for field in table.columns} for table in tables_of_events]
+    return [key for key in keys if all(key in names for names in columns)]
 
 
 def _sampled(
     layout: Layout, owner: Owner, keys: Sequence[str], counters: Sequence[_Counter]
 ) -> str:
-    """The query of the rows as sampled, each with what the previous one of its key had."""
+    """Query of the sampled rows, each with the values of the previous row of its keys."""
     clock, joins = "r.tod_us", "JOIN ticks AS i USING (system, dump, interval_end)"
     if owner.clock:
         table, column = owner.clock
@@ -417,7 +424,7 @@ def _sampled(
 
 
 def _paired(layout: Layout, owner: Owner, keys: Sequence[str], counters: Sequence[_Counter]) -> str:
-    """The same by a join, of the rows that have one before; nothing is known of what slipped."""
+    """The same by a join, for rows with a previous one only; without values to detect slips."""
     columns = [
         "r.*",
         "n.previous_end",
@@ -450,7 +457,7 @@ def _paired(layout: Layout, owner: Owner, keys: Sequence[str], counters: Sequenc
 
 
 def _elapsed(owner: Owner) -> str:
-    """Seconds in which the counters of a row grew, as SQL."""
+    """SQL: seconds that the deltas of a row cover."""
     begun = ""
     if owner.events and owner.from_zero:
         begun = " WHEN begun_us IS NOT NULL THEN (_clock - begun_us) / 1e6"
@@ -458,7 +465,7 @@ def _elapsed(owner: Owner) -> str:
 
 
 def _falls(counters: Sequence[_Counter]) -> list[str]:
-    """Columns for the row as a whole: how many of its counters fell, and how many moved."""
+    """SQL columns: the number of counters of a row that decreased, and that changed."""
     wide = [counter for counter in counters if counter.is_wide and not counter.field.of]
     drops = " + ".join(counter.dropped() for counter in wide) or "0"
     moves = " + ".join(counter.moved() for counter in wide) or "0"
@@ -466,9 +473,9 @@ def _falls(counters: Sequence[_Counter]) -> list[str]:
 
 
 def _is_old(counters: Sequence[_Counter]) -> str:
-    """The column that says whether a row is old.
+    """SQL column `_is_old`: the owner existed at the previous sample.
 
-    What began since the sample before has no counter above what it can have grown by in that time.
+    Some counter is larger than it can have become since then.
     """
     limited = [
         c for c in counters if c.is_wide and not c.field.of and c.limit.per_second is not None
@@ -477,10 +484,10 @@ def _is_old(counters: Sequence[_Counter]) -> str:
 
 
 def _cause(owner: Owner) -> str:
-    """Why a row has no deltas, as SQL.
+    """SQL: the cause why a row has no deltas.
 
-    Without a sign of it a fall means a restart of what is not old. Of what is old a counter that
-    fell has slipped, unless most of those that moved fell.
+    Without other evidence, a decreased counter means a restart if the owner is not old. If it is
+    old, the counter has slipped, unless most of the counters that changed decreased.
     """
     signs = [
         "_s < 0",
@@ -498,25 +505,26 @@ def _cause(owner: Owner) -> str:
 
 
 def _doubts(layout: Layout, owner: Owner, counters: Sequence[_Counter]) -> str:
-    """What is to be said of the deltas of a row, as SQL."""
+    """SQL: the doubts of a row."""
     table = layout.name.upper()
     causes = {cause: f"{table} {what}" for cause, what in CAUSES.items()}
     if owner.from_zero:
         del causes["new"]
     cases = [f"WHEN cause = {text(cause)} THEN {text(what)}" for cause, what in causes.items()]
     if counters:
-        some = " OR ".join(counter.is_doubted() for counter in counters)
+        doubted = " OR ".join(counter.is_doubted() for counter in counters)
         texts = ", ".join(counter.doubt(table) for counter in counters)
-        cases.append(f"WHEN cause IS NULL AND ({some}) THEN nullif(concat_ws(', ', {texts}), '')")
+        doubt = f"nullif(concat_ws(', ', {texts}), '')"
+        cases.append(f"WHEN cause IS NULL AND ({doubted}) THEN {doubt}")
     return f"CASE {' '.join(cases)} END"
 
 
 def _missing(layout: Layout, owner: Owner, keys: Sequence[str], columns: Iterable[str]) -> str:
-    """The query of the owners that were sampled at the end of an interval, and not of the next."""
-    known = {"system": "m.system", "interval_end": "m.interval_end", "cause": "'missing'"}
-    known["doubts"] = text(f"{layout.name.upper()} {CAUSES['missing']}")
-    known |= {key: f"m.{key}" for key in keys}
-    shown = (known.get(column) or known.get(name(column)) or "NULL" for column in columns)
+    """Query of the owners that were sampled at the previous interval end, but not at this one."""
+    filled = {"system": "m.system", "interval_end": "m.interval_end", "cause": "'missing'"}
+    filled["doubts"] = text(f"{layout.name.upper()} {CAUSES['missing']}")
+    filled |= {key: f"m.{key}" for key in keys}
+    shown = (filled.get(column) or filled.get(name(column)) or "NULL" for column in columns)
     ended = ""
     if owner.events:
         ended = f"""
@@ -535,9 +543,9 @@ def _missing(layout: Layout, owner: Owner, keys: Sequence[str], columns: Iterabl
 
 
 def _untorn(layout: Layout) -> str:
-    """The rows of a table, as SQL, without blocks that were being written when they were sampled.
+    """SQL relation: the rows of a table without blocks that changed while they were sampled.
 
-    Their figures are of no one time: they take part in no delta and no level.
+    Their figures are inconsistent, so they are not used for deltas or levels.
     """
     relation, counts = f"monitor.{name(layout.name)}", syncs(layout)
     if not counts:
@@ -552,7 +560,7 @@ def _same_owner(left: str, right: str, owner: Owner, keys: Sequence[str]) -> str
 
 
 def _sum(fields: Iterable[str]) -> str:
-    """The sum of some deltas, or the time between the samples, as SQL."""
+    """SQL: sum of some deltas; `ELAPSED` stands for the time between the samples."""
     return " + ".join(
         f"_s * {TOD_UNITS}" if field == ELAPSED else f"CAST({name(f'_delta_{field}')} AS DOUBLE)"
         for field in fields

@@ -1,6 +1,6 @@
 """The views over landed tables, by name: schemas `monitor`, `interval` and `meta`.
 
-Schema `meta` has what is in the store, when it was sampled, and what is wrong with it.
+Schema `meta` has the content of the store: dumps, intervals, findings, runs and user classes.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ INTERVALS = "meta.interval"
 
 
 def landed_view(relation: str) -> Documented:
-    """The view of that name: `monitor.X`, `interval.X` or `meta.X`.
+    """A view by name: `monitor.X`, `interval.X` or `meta.X`.
 
     Raises:
-        KeyError: there is none.
+        KeyError: there is no such view.
     """
     return _landed_view(relation, fingerprint())
 
 
 def landed_views() -> Iterator[Documented]:
-    """All of them, each behind those that it reads; `interval` has the tables of samples."""
+    """Yields all views, dependencies first; `interval` has only tables of samples."""
     yield from meta_views()
     for table in schemas():
         yield landed_view(f"monitor.{table}")
@@ -41,23 +41,23 @@ def landed_views() -> Iterator[Documented]:
 
 
 def is_landed(relation: str) -> bool:
-    """Whether there is a view of that name."""
+    """Whether there is a view, or a landed table, of that name."""
     return relation in _names(fingerprint())
 
 
 def views_below(relation: str) -> tuple[str, ...]:
-    """The views that one of these views reads."""
+    """The views that a view directly reads."""
     schema, _, table = relation.partition(".")
     return (*relations_of(tables()[table]), INTERVALS) if schema == "interval" else ()
 
 
 def macros() -> str:
-    """The statements that create the macros of deltas and times."""
+    """Statements that create the macros for deltas and times."""
     return (files(__package__) / "sql" / "deltas.sql").read_text(encoding="utf-8")
 
 
 def definitions(relations: Iterable[str]) -> list[str]:
-    """The SQL of some views and of all that they read."""
+    """The SQL of some views and of all their dependencies."""
     order: dict[str, None] = {}
     for relation in relations:
         order |= dict.fromkeys([relation, *views_below(relation)])
@@ -91,16 +91,15 @@ def _sampled() -> Iterator[str]:
 
 
 GAP = 1.5
-"""An interval this many times as long as it should be hides a missing one."""
+"""An interval longer than usual by this factor contains a gap."""
 SLACK_S, SLACK_SHARE = 1.0, 0.05
-"""An interval that is longer or shorter by less than so many seconds, and than such a share of its
-length, is one that CP sampled late."""
+"""Tolerance of interval lengths, in seconds and as a share: smaller deviations are late samples."""
 
 USERIDS = {
     **dict.fromkeys(("useact", "useint", "uselon", "uselof", "mtrusr"), "vmduser"),
     "aplsdt": "userid",
 }
-"""Tables that tell which users there are -> the column that does."""
+"""Table that lists users -> its column of user ids."""
 
 
 def meta_views() -> list[Documented]:
@@ -132,7 +131,7 @@ def meta_views() -> list[Documented]:
 
 
 def run_columns() -> Columns:
-    """The columns that a run's file is read as: what was said about it, and its companions."""
+    """Columns for reading run files: attributes of the run, and its companion figures."""
     columns = COLUMNS["run"] | COLUMNS["steady"]
     for kind, fields in TABLES.items():
         inside = ", ".join(f"{name(n)} {t}" for n, (t, _) in fields.items() if n != "run_id")
@@ -141,7 +140,7 @@ def run_columns() -> Columns:
 
 
 def _interval(source: str) -> str:
-    """The SELECT of `meta.interval` over the rows of a relation."""
+    """SELECT of `meta.interval` over a relation of landed intervals."""
     sql = (files(__package__) / "sql" / "intervals.sql").read_text(encoding="utf-8")
     return Template(sql).substitute(
         rows=source,
@@ -153,7 +152,7 @@ def _interval(source: str) -> str:
 
 
 def _runs() -> Documented:
-    """The runs as stored, and some of their attributes as columns."""
+    """View of the stored runs, with some of their attributes as columns."""
     columns = [f"coalesce({n}, {n.removeprefix('steady_')}) AS {n}" for n in COLUMNS["steady"]]
     columns += [
         f"TRY_CAST(attributes[{text(n)}] AS {kind}) AS {n}"
@@ -165,7 +164,7 @@ def _runs() -> Documented:
 
 
 def _user_class() -> Documented:
-    """Every user with its class: that of the first rule which matches."""
+    """View of all users with their class, by the first rule that matches."""
     users = " UNION ".join(
         f"SELECT {column} AS userid FROM {landed_rows(table)}" for table, column in USERIDS.items()
     )
@@ -178,7 +177,7 @@ def _user_class() -> Documented:
 
 
 def _companions(kind: str) -> Documented:
-    """The rows of the companions in one table."""
+    """View of the companion figures of one table."""
     names = ", ".join(f"row.{name(n)}" for n in TABLES[kind] if n != "run_id")
     rows = f"SELECT run_id, unnest({kind}) AS row FROM {landed_rows('run.json')}"
     select = f"SELECT run_id, {names} FROM ({rows})"

@@ -1,4 +1,4 @@
-"""What views are, and the SQL of `monitor.X`: tables as they landed, made from the layouts."""
+"""Types of views, and the SQL of `monitor.X`: landed tables, generated from the layouts."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ PLACE = {
     "dump": "Identity of the dump that the row landed with; joins meta.dump.",
 }
 LANDED = "_landed"
-"""The schema of what the views read: the rows of files."""
+"""The schema of the relations over files, which the views read."""
 
 
 @dataclass(frozen=True)
 class Documented:
-    """A view: its name with schema, its SELECT, what it is, and what each column says."""
+    """A view: qualified name, SELECT, title, and column -> doc."""
 
     name: str
     select: str
@@ -33,23 +33,23 @@ class Documented:
 
 
 def landed_rows(table: str) -> str:
-    """What stands for the rows of a landed table in the SQL of views, whatever store it is of."""
+    """Placeholder for the rows of a landed table in the SQL of views, independent of the store."""
     return f"{raw_table(table)}()"
 
 
 def raw_table(table: str) -> str:
-    """The relation with the rows of a landed table as they are in its files."""
+    """Qualified name of the relation with the rows of a landed table as they are in its files."""
     return f"{LANDED}.{name(table)}"
 
 
 def monitor_view(table: str, schema: pa.Schema, source: str) -> Documented:
-    """`monitor.<table>`: the rows as they landed.
+    """View `monitor.<table>`: the rows as they landed.
 
-    Unsigned numbers that count or measure are shown as BIGINT, which is safe to subtract, and as
-    NULL beyond what their field can be; those that use all of 64 bits as UBIGINT, as they were
-    written, although they landed as the signed number of the same bits; beside every TOD clock
-    stands its time in UTC, and beside flags their named bits. Bits are taken out here, not when a
-    dump lands, so that a name learned later also holds for what has landed before.
+    Unsigned numbers that count or measure are BIGINT, which is safe to subtract, and NULL if they
+    exceed the limit of their field. Those that use all 64 bits are UBIGINT, although they landed as
+    signed numbers of the same bits. A TOD clock has an additional column with its time in UTC, and
+    flags have columns for their named bits. Bits are extracted here, not on landing, so that new
+    names also apply to dumps that landed earlier.
     """
     columns, docs = list(PLACE), dict(PLACE)
     layout = layout_tables().get(table)
@@ -75,7 +75,7 @@ def monitor_view(table: str, schema: pa.Schema, source: str) -> Documented:
 
 
 def describe(column: pa.Field, delta: bool = False) -> str:
-    """What a column says: meaning, unit, whether it is a delta, and how sure its place is."""
+    """Doc of a column: meaning, unit, whether it is a delta, and the provenance of its place."""
     metadata = {key.decode(): value.decode() for key, value in (column.metadata or {}).items()}
     parts = [metadata.get("meaning", "").rstrip(".") or "Meaning not known"]
     unit, role, provenance = (metadata.get(key, "") for key in ("unit", "role", "provenance"))
@@ -91,7 +91,7 @@ def describe(column: pa.Field, delta: bool = False) -> str:
 
 
 def sql_type(kind: pa.DataType) -> str:
-    """DuckDB's name of an Arrow type that tables and results are written in."""
+    """DuckDB's name of an Arrow type of a landed table or result."""
     if pa.types.is_boolean(kind):
         return "BOOLEAN"
     if pa.types.is_date(kind):
@@ -115,10 +115,10 @@ def _meta(column: pa.Field, key: str) -> str:
 
 
 def _readable(column: pa.Field, limit: int | None) -> str:
-    """A column as it is shown: unsigned numbers as BIGINT, or as UBIGINT where all bits are used.
+    """SQL expression of a column: unsigned numbers as BIGINT, or UBIGINT if all bits are used.
 
-    `limit`: the largest possible value. Dumps landed by earlier versions have larger ones, of which
-    those of 2^63 and more landed below zero.
+    `limit`: the largest possible value. Dumps landed by earlier versions have larger ones; those
+    from 2^63 on landed as negative numbers.
     """
     shown = name(column.name)
     if not _is_unsigned(column):
@@ -131,7 +131,7 @@ def _readable(column: pa.Field, limit: int | None) -> str:
 
 
 def _number(column: pa.Field) -> str:
-    """The expression of the number that was written."""
+    """SQL expression of a number as it was in the dump."""
     number = name(column.name)
     return f"as_unsigned({number})" if _is_unsigned(column) and _is_wide(column) else number
 
@@ -145,7 +145,7 @@ def _is_wide(column: pa.Field) -> bool:
 
 
 def _bits(layout: Layout | None) -> dict[str, list[tuple[Field, Field]]]:
-    """Name of a field -> the field with each of its named bits."""
+    """Field name -> pairs of the field and one of its named bits."""
     by_field: dict[str, list[tuple[Field, Field]]] = {}
     fields = {f.name: f for f in layout.columns} if layout else {}
     for bit in layout.bits if layout else ():
@@ -155,9 +155,9 @@ def _bits(layout: Layout | None) -> dict[str, list[tuple[Field, Field]]]:
 
 
 def _bit(field: Field, bit: Field) -> str:
-    """The expression of a bit of a field, or of several: a boolean, or a small number."""
+    """SQL expression of one bit of a field, as boolean, or of several, as number."""
     byte = f"(CAST({name(field.name)} AS BIGINT) >> {8 * (field.end - bit.end)})"
-    if not field.is_number:  # opaque bytes: as a number, of the byte alone
+    if not field.is_number:  # opaque bytes: read the single byte as a number
         digits = f"substr(hex({name(field.name)}), {2 * (bit.offset - field.offset) + 1}, 2)"
         byte = f"CAST('0x' || {digits} AS UTINYINT)"
     value = f"(({byte} & {bit.mask}) >> {bit.shift})"
@@ -165,48 +165,48 @@ def _bit(field: Field, bit: Field) -> str:
 
 
 def describe_bit(bit: Field) -> str:
-    """What the column of a named bit says."""
+    """Doc of the column of a named bit."""
     meaning = bit.meaning or "Meaning not known"
     return f"{meaning}; X'{bit.code.upper()}' of {bit.of}; place {bit.provenance}."
 
 
 def row_docs(layout: Layout) -> dict[str, str]:
-    """What the columns of a table say that are no fields of its layout."""
+    """Column -> doc, of the columns of a table that are not fields of its layout."""
     schema = arrow_schema(layout)
     others = [f for f in schema if f.name not in {c.name for c in layout.columns}]
     return {f.name: describe(f) for f in others if f.name != "tail"}
 
 
 class View(Protocol):
-    """A reduction that the catalogue shows in schema `main`; one that starts with _ is private.
+    """A reduction: a view in schema `main` of the catalogue; private if its name starts with _.
 
-    `sql` creates the view, `select` is its query; `doc` and `columns` become comments.
+    `doc` and the docs of `columns` become comments of the view.
     """
 
     @property
     def name(self) -> str:
-        """Name of the view."""
+        """The name of the view."""
 
     @property
     def sql(self) -> str:
-        """Statement that creates it."""
+        """The statement that creates the view."""
 
     @property
     def select(self) -> str:
-        """Its query, whose columns are called as those of the view."""
+        """The query of the view, with the same column names."""
 
     @property
     def reads(self) -> Sequence[str]:
-        """The relations that its query names, those of other schemas with theirs."""
+        """The relations that its query names, qualified if they are in other schemas."""
 
     @property
     def doc(self) -> str:
-        """What it shows."""
+        """What the view shows."""
 
     @property
     def columns(self) -> Sequence[Any]:
-        """Its columns, each with `name` and `doc`."""
+        """The columns of the view, each with `name` and `doc`."""
 
     @property
     def rollup(self) -> str:
-        """The SQL of its roll-ups; empty if it has none."""
+        """The SQL of its roll-ups; empty if there are none."""

@@ -1,10 +1,10 @@
 -- Delta of a counter between two samples of one owner, in its own unit.
 --
--- A delta lies between 0 and `most`, what the counter can grow by in that
--- time. A value below the previous one has wrapped if adding `modulus` (2^32
--- or 2^16; NULL for 64 bits, which never wrap) makes such a delta of it. All
--- else is NULL: a session, device or system that started again, a counter that
--- slipped, or a value of which a bit is wrong.
+-- A delta lies between 0 and `most`, the maximum increase in that time. A
+-- value below the previous one has wrapped if adding `modulus` (2^32 or 2^16;
+-- NULL for 64 bits, which never wrap) gives such a delta. All other cases are
+-- NULL: a session, device or system that restarted, a counter that slipped, or
+-- a value with a flipped bit.
 --
 --   now_value  previous     modulus     most  delta
 --          40        10  4294967296     1000     30
@@ -22,14 +22,13 @@ CASE
     THEN TRY_CAST(now_value - previous + modulus AS BIGINT)
 END;
 
--- Sum of whole numbers over the rows of a group, NULL unless it is known of
--- each of them: what is known of a part is not the whole.
+-- Sum of integers over the rows of a group; NULL if any of them is NULL, since
+-- a partial sum is not the total.
 CREATE OR REPLACE MACRO complete_sum(number) AS
   CASE WHEN count(number) = count(*) THEN TRY_CAST(sum(number) AS BIGINT) END;
 
--- What is not known of the rows of a group: two kinds of doubts, the first and
--- the last by name, where there are more. Causes come before counters. NULL
--- without any.
+-- The doubts of the rows of a group: at most two kinds, the first and the last
+-- in alphabetical order. Causes come before counters. NULL if there are none.
 CREATE OR REPLACE MACRO all_doubts(doubt) AS
   nullif(
     concat_ws(
@@ -37,27 +36,27 @@ CREATE OR REPLACE MACRO all_doubts(doubt) AS
     ), ''
   );
 
--- Whether a figure lies outside of what is possible, NULL being no bound. Half
--- a percent and a thousandth beside it are tolerated: the records of a sample
--- are not of one moment.
+-- Whether a figure is outside of its bounds; NULL means no bound. Tolerates
+-- half a percent and a thousandth, since the records of a sample are not
+-- simultaneous.
 CREATE OR REPLACE MACRO is_outside(figure, low, high) AS
   coalesce(
     figure < low - 0.001e0 OR figure > high * 1.005e0 + 0.001e0, FALSE
   );
 
--- Seconds of a time in TOD units, of which a microsecond has 4096.
+-- Converts TOD units, 4096 per microsecond, to seconds.
 CREATE OR REPLACE MACRO tod_seconds(units) AS units / 4096e6;
 
--- The number of 64 bits that landed as the signed number of the same bits.
+-- The unsigned 64-bit number that landed as a signed number of the same bits.
 CREATE OR REPLACE MACRO as_unsigned(landed) AS
   CAST(landed & 9223372036854775807 AS UBIGINT)
   + CASE WHEN landed < 0 THEN CAST(9223372036854775808 AS UBIGINT) ELSE 0 END;
 
 -- UTC time of a TOD clock value; NULL for a clock that was never set.
 --
--- The clock counts from 1900 and starts again at 0 after 2^52 microseconds, on
--- 2042-09-17. No monitor data is older than 1970: values below the clock of
--- 1970-01-01 are of the time from 2042 on.
+-- The clock counts from 1900 and wraps to 0 after 2^52 microseconds, on
+-- 2042-09-17. No monitor data is older than 1970, so values below the clock of
+-- 1970-01-01 are times from 2042 on.
 --
 --   clock                 time
 --   0                     NULL

@@ -1,16 +1,16 @@
--- meta.interval: what is directly before each interval of a system, if there is
--- a delta from there; over all dumps. $rows are the intervals as they landed.
+-- meta.interval: the intervals of all dumps, each with the end of the previous
+-- interval of its system if deltas exist between the two. $rows are the landed
+-- intervals.
 --
--- What MONITOR was set to holds until something else is said, so that a dump
--- without configuration rests on those before it, and not on all that will ever
--- come.
+-- A setting of MONITOR holds until it is changed: a dump without configuration
+-- depends on earlier dumps, not on later ones.
 --
--- A clock that was set back begins a new stretch of time in its dump: intervals
--- are in order within a stretch, and directly before one of them is one of its
--- stretch, or of another dump. Two stretches may have the same times. Then the
--- step from one end to the next of a stretch passes over an end of the other,
--- and neither has a delta there. Dumps that complete one another are no such
--- case: the step that passes over what the other one has is a gap.
+-- A clock that is set back begins a new stretch of time in its dump. Intervals
+-- are ordered within a stretch; the previous interval of one is in the same
+-- stretch or in another dump. Two stretches may cover the same times. The step
+-- from one interval end to the next in one stretch then passes over an end of
+-- the other, and neither has a delta there. Dumps that complement each other
+-- are different: the step that passes over ends of the other dump is a gap.
 WITH distinct_ends AS (
   SELECT system, dump, interval_end,
          coalesce(stretch, 0) AS stretch,
@@ -21,8 +21,8 @@ WITH distinct_ends AS (
   FROM $rows
   GROUP BY ALL
 ),
--- `own_us` and `following_us`: ends directly before and behind in the stretch,
--- `dump_us`: directly before in the dump, whatever stretch it is of.
+-- `own_us` and `following_us`: the previous and next end in the stretch;
+-- `dump_us`: the previous end in the dump, in any stretch.
 placed AS (
   SELECT *,
          lag(end_us) OVER stretch_order AS own_us,
@@ -34,10 +34,10 @@ placed AS (
          dump_order AS (
            PARTITION BY system, dump ORDER BY interval_end, stretch)
 ),
--- The ends of a system, one row each, however many dumps have them. `continued`:
--- a dump has an end of the same stretch directly before. `first_us`: some dump
--- begins here; the end before it that a later stretch of that dump has, if any.
--- `doubled`: two stretches of a dump end at the same time.
+-- The interval ends of a system, deduplicated over dumps. `continued`: in
+-- some dump the previous end is in the same stretch. `first_us`: not NULL if some dump
+-- begins here; the previous end in a later stretch of that dump, if any.
+-- `doubled`: two stretches of a dump have this end.
 ends AS (
   SELECT system, interval_end,
          max(end_us) AS end_us,
@@ -74,8 +74,8 @@ compared AS (
   FROM ordered
   WINDOW in_time AS (PARTITION BY system ORDER BY interval_end)
 ),
--- The interval in which MONITOR was set to another length lasts up to both
--- together, the one in which monitoring started up to the usual length.
+-- The interval in which MONITOR was set to another length lasts up to the sum
+-- of both lengths; the one in which monitoring started, up to the usual length.
 usual AS (
   SELECT *,
          coalesce(set_s <> was_s, false) AS changed,
@@ -87,9 +87,9 @@ usual AS (
          END AS usual_s
   FROM compared
 ),
--- `shifted`: it has another length than was set, and it is neither a late
--- sample, which the next interval makes up for, nor the one behind such; nor are
--- intervals of that length in a row, whatever the profile says.
+-- `shifted`: its length differs from the setting, and it is neither a late
+-- sample, which the next interval compensates, nor the interval after one; nor
+-- do successive intervals have that length, regardless of the setting.
 judged AS (
   SELECT *,
          coalesce(seconds > $gap * usual_s, false) AS gap,
@@ -101,7 +101,7 @@ judged AS (
            AND NOT coalesce(abs(following_s - seconds) <= slack_s, false)
            AND NOT coalesce(abs(was_seconds - seconds) <= slack_s, false),
            false) AS shifted,
-         -- Where the step begins that leads here without a gap.
+         -- Begin of the step that ends here without a gap.
          CASE WHEN end_us - farthest_us <= 1000000 * $gap * usual_s
               THEN farthest_us
               WHEN end_us - nearest_us <= 1000000 * $gap * usual_s
@@ -123,7 +123,7 @@ covered AS (
            false) AS beside
   FROM judged
 ),
-told AS (
+flagged AS (
   SELECT *,
          shifted OR beside OR coalesce(lag(beside) OVER in_time, false)
            OR NOT (continued
@@ -139,4 +139,4 @@ SELECT i.system, i.dump, i.interval_end, i.interval_end_us, i.samples, i.bytes,
             THEN t.before
        END AS previous_end
 FROM $rows AS i
-JOIN told AS t USING (system, interval_end)
+JOIN flagged AS t USING (system, interval_end)
