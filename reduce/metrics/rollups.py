@@ -111,9 +111,13 @@ class Rollup:
         return f"SELECT CAST(1 + coalesce(max(n), 0) // {NEARLY_ALL} AS BIGINT) FROM ({counts})"
 
     @property
+    def has_doubts(self) -> bool:
+        """Whether it has the columns `doubted` and `doubts`, about unknown values of metrics."""
+        return any(_value(column) for column in self.shown)
+
+    @property
     def _doubts(self) -> Mapping[str, str]:
-        """Columns about unknown values, for reductions that have metrics."""
-        return _DOUBTS if any(_value(column) for column in self.shown) else {}
+        return _DOUBTS if self.has_doubts else {}
 
     def _same(self, other: str) -> str:
         """SQL condition: a row of another query has the same shift, span and object."""

@@ -230,9 +230,12 @@ def report_sql(
 
     Args:
         source: the relation to read.
-        doubted: the rows have the column `doubts`.
+        doubted: the rows of the reduction have the column `doubts`.
     """
     where, values = source.where(span)
+    if source.is_rolled:
+        rollup = rollup_of(report.reduction)
+        doubted = doubted and rollup is not None and rollup.has_doubts
     doubts = doubts_sql(COVERED, "sum(doubted)" if source.is_rolled else "count(*)")
     coverage = source.coverage(timed=report.lines is not Lines.ROW)
     of_all = [

@@ -63,6 +63,25 @@ about = "Two processors."
 top = 2
 series = [{ report = "MOVES", column = "move_rate" }]
 """
+LATEST = """\
+[[metric]]
+name = "pages"
+views = ["moves"]
+kind = "latest"
+format = "0"
+heading = "Pages"
+
+[[report]]
+name = "MOVES"
+title = "Pages moved in the last interval"
+group = "own"
+reduction = "moves"
+lines = "object"
+keys = ["cpu"]
+follows = { cpu = "cpu" }
+sort = "cpu"
+columns = ["cpu", "pages"]
+"""
 SPARE = """\
 [[metric]]
 name = "{}"
@@ -150,6 +169,16 @@ def test_it_is_reduced_and_rolled_up_by_any_process(site: Path, cpmon: Cpmon, jo
     assert rates(cpmon) == {1: 40, 0: 20}, "a kept result of another definition is not read"
     (outdated,) = (r for r in cpmon("store", "info", "--format", "json").rows if "out" in r["what"])
     assert (outdated["files"], outdated["note"]) == (3, "moves: cpmon reduce replaces them")
+
+
+def test_a_report_of_latest_values_alone_is_rolled_up(site: Path, cpmon: Cpmon):
+    (site / "reports/own.toml").write_text(LATEST)
+    assert cpmon("reduce", "moves").status is Status.DONE
+    prune = ("store", "prune", "--keep", "interval=1d", "--as-of", "2030-01-01")
+    assert cpmon(*prune).status is Status.DONE
+    kept = cpmon("report", "moves", "--by", "1h", "--format", "json")
+    assert kept.status is Status.DONE, kept.err
+    assert {row["cpu"]: row["pages"] for row in kept.rows} == {1: 1200, 0: 600}
 
 
 def test_a_question_takes_parameters_in_a_file_too(site: Path, cpmon: Cpmon):
