@@ -67,7 +67,7 @@ def test_a_batch_on_a_full_disk_goes_on_when_there_is_room(
     tried.works(*words)
     site.put("LAB.mon.zst", LAB.read_bytes())
     fill(disk)
-    assert "make room on it" in tried.fails(*words)
+    assert "free some space" in tried.fails(*words)
     (disk.path / "other").unlink()
     assert "1 landed" in tried.works(*words).text
 
