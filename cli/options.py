@@ -78,7 +78,7 @@ def _store(
             option,
         )
     if what:
-        _need_folder(store, what)
+        need_folder(store, what)
     settings(store)  # loads the definitions of the site
     return use_layouts(context, option, store)
 
@@ -125,7 +125,7 @@ def _with_store(command: Command, help_text: str, what: str = "") -> Command:
     )
 
 
-def _need_folder(store: Path, what: str) -> None:
+def need_folder(store: Path, what: str) -> None:
     """Check that a store is a local folder.
 
     Raises:

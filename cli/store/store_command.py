@@ -12,7 +12,8 @@ from ..main import Status, report_failure
 from ..options import DAY, folder_option, output_options, pairs, store_option
 from ..output import Output, say
 from ..site_settings import reader_at, say_what_is_missing, settings, store_at, warn_of_exposure
-from ..targets import TARGET_FILE, TARGET_FOLDER, check_target
+from ..targets import TARGET_FILE, check_target
+from .export_command import export
 
 
 @click.group("store")
@@ -160,39 +161,6 @@ def compact(store: Path) -> Status:
     return max(failed, default=Status.DONE)
 
 
-@command.command("export", short_help="Register the files of a store as Iceberg tables.")
-@folder_option("an export to Iceberg")
-@click.option(
-    "--iceberg",
-    "folder",
-    type=TARGET_FOLDER,
-    required=True,
-    metavar="DIR",
-    help="Folder of the Iceberg catalogue and its metadata.",
-)
-def export(store: Path, folder: Path) -> None:
-    """Register the landed tables and what reduce kept as Iceberg tables, without copying a row.
-
-    Run it again after ingest, reduce and prune: only what is new is added, what is gone is removed.
-    Needs the extra cpmon[iceberg].
-
-    \b
-    Example:
-      cpmon store export --store perf/ --iceberg perf-iceberg/
-    """
-    from ...reduce import reductions
-    from ...store.export.iceberg import export as run
-
-    check_target(folder)
-    tables = list(run(reader_at(store), reductions(), folder))
-    changed = [table for table in tables if table.added or table.removed]
-    for table in changed:
-        say(f"{table.name}: {counted(table.added, 'file')} added, {table.removed:,} removed")
-    files = sum(table.files for table in tables)
-    of_files = f"{counted(len(tables), 'table')} of {counted(files, 'file')}"
-    say(f"{folder}: {of_files}, {len(changed):,} changed")
-
-
 @command.command("prune", short_help="Remove what is older than need be.")
 @store_option
 @click.option(
@@ -260,3 +228,6 @@ def prune(
         remove(place_of_store, obsolete)
     verb = "would be removed" if dry_run else "removed"
     say(f"{counted(len(obsolete.files), 'file')} {verb}, {counted(size, 'byte')}")
+
+
+command.add_command(export)

@@ -41,6 +41,8 @@ COVERAGE = "meta.reduced"
 DICTIONARY = "meta.dictionary"
 LIVE = "_live_"
 """Name prefix of a reduction that is computed without its materialized results."""
+FOR_OLD_CLIENTS = "(STORAGE_VERSION 'v1.0.0')"
+"""Option of ATTACH for a new file in the oldest format that DuckDB writes."""
 _NAMED = re.compile(r'(?=(\w+|"[^"]+")\s*\.\s*(\w+|"[^"]+"))|(\w+)')
 """Names in a statement, with or without a schema; false matches are harmless."""
 _LISTING = re.compile(
@@ -157,7 +159,7 @@ class Connection(_Base):
         for documented in self.documented():
             self._make(documented.name)
             kind = self._made.get(documented.name) or self._landed.kind_of(documented.name)
-            self._duckdb.execute(_comments(documented, kind))
+            self._duckdb.execute(comments(documented, kind))
 
     def documented(self) -> Iterator[Documented]:
         """Yields the public relations with titles and column docs; most without their SELECT."""
@@ -278,7 +280,7 @@ def connect(store: Store, views: Sequence[View] = (), limits: Limits | None = No
     return Connection(store, views, limits)
 
 
-def _comments(documented: Documented, kind: str) -> str:
+def comments(documented: Documented, kind: str) -> str:
     """COMMENT ON statements for a relation and its columns."""
     relation = relation_name(documented.name)
     statements = [f"COMMENT ON {kind} {relation} IS {text(documented.title)}"]
@@ -311,7 +313,7 @@ def write_catalogue(store: Store, views: Sequence[View], file: Path) -> int:
         made = Path(folder, file.name)
         try:
             connection.make_all()
-            connection.execute(f"ATTACH {path_text(made)} AS _file")
+            connection.execute(f"ATTACH {path_text(made)} AS _file {FOR_OLD_CLIENTS}")
             connection.execute("COPY FROM DATABASE memory TO _file")
             connection.execute("DETACH _file")
             counted = "SELECT count(*) FROM duckdb_views() WHERE NOT internal"

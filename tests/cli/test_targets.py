@@ -230,10 +230,11 @@ def test_a_name_that_says_the_format_or_nothing_is_taken(
 
 def test_every_output_of_every_command_is_known_as_one():
     written = {"output", "plot", "effects", "archive", "into"}
+    exported = {"duckdb", "parquet", "csv", "iceberg"}
     for name, command in leaves():
         for option in command.params:
             is_target = "-o" in option.opts or option.name in written
-            is_target |= (name, option.name) == ("store export", "folder")
+            is_target |= name == "store export" and option.name in exported
             assert isinstance(option.type, Target) == is_target, (name, option.name)
 
 

@@ -88,3 +88,20 @@ def test_a_dump_is_checked_when_there_is_room(
         full.setattr("tempfile.tempdir", str(disk.path))
         tried.fails("check", LAB)
     tried.works("check", LAB)
+
+
+@tries("export-unwritable")
+def test_an_export_to_a_full_disk_goes_to_another_one(
+    tried: Attempt, disk: test_disk.Disk, tmp_path: Path
+):
+    words = ("--store", tmp_path / "store")
+    tried.works("ingest", LAB, *words)
+    old = disk.path / "perf.duckdb"
+    old.write_bytes(b"of before")
+    fill(disk)
+    words = ("store", "export", "users_by_time", *words, "--duckdb")
+    assert "name a file on another one" in tried.fails(*words, old)
+    assert old.read_bytes() == b"of before"
+    tried.works(*words, tmp_path / "perf.duckdb")
+    (disk.path / "other").unlink()
+    tried.works(*words, old)

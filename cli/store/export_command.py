@@ -1,0 +1,200 @@
+"""`cpmon store export`: a store as Iceberg tables, or its rows as a DuckDB file, Parquet or CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ...core.text import counted
+from .. import completion
+from ..answers import ask, no_table
+from ..options import Text, limit_options, need_folder, store_option
+from ..output import say, write_file, written_to
+from ..site_settings import opened, reader_at
+from ..spans import UTC_ZONE, day_of_store, read_span, span_options
+from ..targets import TARGET_FILE, TARGET_FOLDER, check_target
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from ...store.catalogue.connection import Connection
+    from ...store.scope import Scope
+    from ...store.views.views import Documented
+
+USUAL = ("meta",)
+"""Schemas that are exported, with the reductions, where no relation is named."""
+
+
+@click.command("export", short_help="Write a store as DuckDB, Parquet, CSV or Iceberg.")
+@click.argument("relations", nargs=-1, metavar="[RELATION]...", type=Text())
+@store_option
+@click.option("--duckdb", type=TARGET_FILE, metavar="FILE", help="Write one DuckDB file.")
+@click.option("--parquet", type=TARGET_FOLDER, metavar="DIR", help="Write Parquet files there.")
+@click.option("--csv", type=TARGET_FOLDER, metavar="DIR", help="Write CSV files there.")
+@click.option(
+    "--iceberg",
+    type=TARGET_FOLDER,
+    metavar="DIR",
+    help="Register the files of the store in an Iceberg catalogue there.",
+)
+@click.option(
+    "--system",
+    type=Text(),
+    metavar="NAME",
+    help="Only this system.",
+    shell_complete=completion.systems,
+)
+@span_options("UTC")
+@limit_options
+def export(
+    relations: tuple[str, ...],
+    store: Path,
+    duckdb: Path | None,
+    parquet: Path | None,
+    csv: Path | None,
+    iceberg: Path | None,
+    system: str | None,
+    since: str | None,
+    until: str | None,
+) -> None:
+    """Write what a store shows as data for other programs, or register its files with Iceberg.
+
+    Each RELATION becomes a table, or a file RELATION.parquet or RELATION.csv; names may be patterns
+    in quotes, as 'interval.*', which takes the records that have landed. Without names these are
+    the reductions and meta.*. The DuckDB file has comments on tables and columns, is replaced as a
+    whole, and can be read by DuckDB 1.1 and later. --system, --since and --until choose rows of
+    relations that have a system, or a time.
+
+    --iceberg copies no row: run it again after ingest, reduce and prune, and only what is new is
+    added, what is gone removed. It needs the extra cpmon[iceberg] and a store in a local folder.
+
+    \b
+    Examples:
+      cpmon store export --store perf/ --duckdb perf.duckdb
+      cpmon store export users_by_time 'rollup.*' --store perf/ --parquet files/ --since -7d
+      cpmon store export --store perf/ --iceberg perf-iceberg/
+    """
+    targets = [each for each in (duckdb, parquet, csv, iceberg) if each is not None]
+    if len(targets) != 1:
+        raise click.UsageError("give one of --duckdb, --parquet, --csv and --iceberg")
+    (target,) = targets
+    check_target(target)
+    if iceberg:
+        if relations or system or since or until:
+            raise click.UsageError("--iceberg registers whole files of all tables; name nothing")
+        _register(store, iceberg)
+        return
+    scope = _scope(store, system, since, until)
+    with opened(store) as connection:
+        chosen = _chosen(connection, relations)
+        if duckdb:
+            written = _write_database(connection, duckdb, chosen, scope)
+        else:
+            written = _write_files(connection, target, chosen, scope, "csv" if csv else "parquet")
+    say(f"{target}: {counted(len(chosen), 'relation')}, {counted(written, 'row')}")
+
+
+def _scope(store: Path, system: str | None, since: str | None, until: str | None) -> Scope:
+    """The rows to export. An end within the grace period after a bound counts as the bound."""
+    from ...core.grace_period import GRACE
+    from ...store.scope import Scope
+
+    span = read_span(
+        since, until, UTC_ZONE, lambda: day_of_store(reader_at(store), UTC_ZONE, system)
+    )
+    return Scope(system, span.since and span.since + GRACE, span.until and span.until + GRACE)
+
+
+def _chosen(connection: Connection, names: Sequence[str]) -> list[Documented]:
+    """The relations that names and patterns choose, in the order of names.
+
+    Raises:
+        CpmonError: a name or pattern matches none.
+    """
+    public = {each.name: each for each in connection.documented() if each.name[:1] != "_"}
+    landed = {name for name in public if _has_rows(connection, name)}
+    chosen: dict[str, Documented] = {}
+    for name in names:
+        pattern = name.lower().removeprefix("main.")
+        found = [pattern] if pattern in public else []
+        found = found or sorted(each for each in landed if fnmatchcase(each, pattern))
+        if not found:
+            raise no_table(connection, name)
+        chosen |= {each: public[each] for each in found}
+    if not names:
+        usual = (each for each in public if each.rpartition(".")[0] in ("", *USUAL))
+        chosen = {each: public[each] for each in sorted(usual)}
+    return list(chosen.values())
+
+
+def _has_rows(connection: Connection, relation: str) -> bool:
+    """Whether a relation is of a record that has landed, or of no record."""
+    schema, _, table = relation.rpartition(".")
+    return schema not in ("monitor", "interval") or table in connection.tables
+
+
+def _rows(connection: Connection, relation: Documented, scope: Scope) -> Iterator[pa.Table]:
+    """The rows of a relation in a scope, in parts."""
+    from dataclasses import replace
+
+    from ...core.sql import relation_name
+
+    time = "interval_end"
+    if "system" not in relation.columns:
+        scope = replace(scope, system=None)
+    if time not in relation.columns:
+        scope = replace(scope, since=None, until=None)
+    elif relation.name.startswith("monitor."):
+        time = "coalesce(interval_end, tod)"  # events have no interval
+    condition = scope.condition(time)
+    return ask(connection, f"SELECT * FROM {relation_name(relation.name)} WHERE {condition}")
+
+
+def _write_database(
+    connection: Connection, file: Path, chosen: Sequence[Documented], scope: Scope
+) -> int:
+    """Writes relations to a DuckDB file; returns the number of rows."""
+    from ...store.export.database_file import write_database
+
+    contents = ((relation, _rows(connection, relation, scope)) for relation in chosen)
+    with written_to(file):
+        return sum(rows for _, rows in write_database(file, contents))
+
+
+def _write_files(
+    connection: Connection, folder: Path, chosen: Sequence[Documented], scope: Scope, form: str
+) -> int:
+    """Writes a file for each relation, as `cpmon query` does; returns the number of rows."""
+    from ...render.render import render_parts
+
+    total = 0
+
+    def counting(parts: Iterator[pa.Table]) -> Iterator[pa.Table]:
+        nonlocal total
+        for part in parts:
+            total += len(part)
+            yield part
+
+    for relation in chosen:
+        parts = counting(_rows(connection, relation, scope))
+        write_file(folder / f"{relation.name}.{form}", render_parts(parts, form))
+    return total
+
+
+def _register(store: Path, folder: Path) -> None:
+    """Registers the files of a store as Iceberg tables, and prints what has changed."""
+    from ...reduce import reductions
+    from ...store.export.iceberg import export as run
+
+    need_folder(store, "an export to Iceberg")
+    tables = list(run(reader_at(store), reductions(), folder))
+    changed = [table for table in tables if table.added or table.removed]
+    for table in changed:
+        say(f"{table.name}: {counted(table.added, 'file')} added, {table.removed:,} removed")
+    files = sum(table.files for table in tables)
+    of_files = f"{counted(len(tables), 'table')} of {counted(files, 'file')}"
+    say(f"{folder}: {of_files}, {len(changed):,} changed")
