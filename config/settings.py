@@ -87,7 +87,8 @@ MOST_THREADS = 1024
 
 Format: Any = Literal[FORMATS]
 WITH_FORMAT = (
-    *("query", "shell", "report", "exceptions", "compare", "runs", "classes", "store", "validate"),
+    *("query", "shell", "report", "exceptions", "explain", "forecast", "compare", "runs"),
+    *("classes", "store", "validate"),
 )
 """Commands that read a store and have --format."""
 

@@ -43,8 +43,7 @@ AGAINST = ("auto", "before", "days")
     type=click.IntRange(1, 1000),
     default=10,
     show_default=True,
-    metavar="N",
-    help="Print the N heaviest lines.",
+    help="Only so many lines, the heaviest.",
 )
 @zone_option
 @format_option("html")

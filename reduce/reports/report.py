@@ -468,18 +468,20 @@ def _unknown_object(
         if definition.lines is Lines.ROW:  # logs may have no rows of an existing object
             able = [r for r in reports().values() if option in r.follows]
             lists = sorted(able, key=lambda r: r.lines is Lines.ROW)
-        objects: set[Any] = set()
+        of_view: dict[str, set[Any]] = {}
         for view, column in {r.reduction: r.follows[option] for r in lists}.items():
             rows = con.execute(
                 f"SELECT DISTINCT {quoted(column)} FROM {view} WHERE system = ?", [span.system]
             ).fetchall()
-            objects |= {each for (each,) in rows if each is not None}
+            of_view[view] = {each for (each,) in rows if each is not None}
+        objects = set[Any]().union(*of_view.values())
         if objects and value not in objects:
             asked, *others = (
                 cell_text(columns[name], each) if name in columns else str(each)
                 for each in (value, *sorted(objects))
             )
-            look = f"cpmon report {lists[0].name} lists what there is"
+            longest = max(lists, key=lambda r: len(of_view[r.reduction]))
+            look = f"cpmon report {longest.name} lists what there is"
             like = nearest(asked, others)
             return unknown_of_many(NOUNS[option], asked, like, look, NothingToReportError)
     return None

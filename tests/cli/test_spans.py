@@ -139,10 +139,10 @@ def test_reduce_takes_days(word: str, status: Status, cpmon: Cpmon, store: Path)
 
 DIFFERENT = {
     *("--output", "--store", "--system", "--container", "--format", "--engine"),
-    *("--where", "--sort"),
+    *("--where", "--sort", "--by", "--at"),
 }
-"""Files or folders, patterns or names, choices that a command has more or less of; and fields of
-records or columns of reports."""
+"""Files or folders, patterns or names, choices that a command has more or less of; fields of
+records or columns of reports; a byte of a dump or a time of a store."""
 
 
 def test_options_of_one_name_mean_one_thing():

@@ -221,6 +221,8 @@ LIKE = {
         "check",
         "doctor",
         "exceptions",
+        "explain",
+        "forecast",
         "validate",
         "compare",
         "shell",

@@ -38,6 +38,26 @@ CASES: list[Case] = [
         "report events -o OUT --store LAB",
     ),
     (
+        "--at names one interval: leave out --since and --until",
+        "explain --at 2003-05-06T08:30 --since 2003-05-06T08:00 --store LAB",
+        "explain --at 2003-05-06T08:30 --store LAB",
+    ),
+    (
+        "--base names what to compare with: leave out --against",
+        "explain --run after --base before --against before --store LAB",
+        "explain --run after --base before --store LAB",
+    ),
+    (
+        "give one of --duckdb, --parquet, --csv and --iceberg",
+        "store export events --store LAB",
+        "store export events --csv OUT --store LAB",
+    ),
+    (
+        "--iceberg registers whole files of all tables; name nothing",
+        "store export events --iceberg OUT --store LAB",
+        "store export --iceberg OUT --store LAB",
+    ),
+    (
         "--plot draws one report: name it alone",
         "report processors_by_time paging_by_time --plot OUT.svg --store LAB",
         "report processors_by_time --plot OUT.svg --store LAB",
