@@ -20,7 +20,7 @@ from ..config.moments import MONTH, LineLength, parse_moment
 from . import completion
 from .output import Output
 from .site_settings import CONFIG, FLAGS, settings
-from .targets import TARGET, check_target
+from .targets import TARGET, check_target, parents_option
 
 if TYPE_CHECKING:
     from ..jobs import Engine
@@ -356,6 +356,7 @@ def output_option(command: Callable[..., Any]) -> Callable[..., Any]:
         metavar="FILE",
         help="Write there instead of standard output (-), in the format that .csv, .xlsx ... say.",
     )
+    @parents_option
     @functools.wraps(command)
     def with_output(form: str, output: Path | None, **values: Any) -> Any:
         file = None if output is None or str(output) == "-" else output

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -17,6 +17,10 @@ from .site_settings import CONFIG, READ, settings, store_at
 
 if TYPE_CHECKING:
     from ..store import Store
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+PARENTS = "cpmon.parents"
+"""Key in the context of a command with `--parents`: whether missing folders are made."""
 
 Identity = tuple[int, int]
 """Device and inode of a file, which do not depend on the path."""
@@ -40,22 +44,62 @@ TARGET_FILE = Target(dir_okay=False)
 TARGET_FOLDER = Target(file_okay=False)
 
 
-def check_target(target: Path | None, form: str | None = None) -> None:
+def parents_option(command: Command) -> Command:
+    """Adds `--parents`; without it `check_target` refuses a target in a missing folder."""
+
+    def keep(context: click.Context, _option: click.Parameter, value: bool) -> None:
+        context.meta[PARENTS] = value
+
+    return click.option(
+        "--parents",
+        is_flag=True,
+        expose_value=False,
+        callback=keep,
+        help="Make the folder that the output is to be in, where there is none.",
+    )(command)
+
+
+def check_target(target: Path | None, form: str | None = None, *, in_missing: bool = False) -> None:
     """Check that writing a target loses nothing. Called before anything is opened.
 
     Args:
         target: a file or folder; None is standard output.
         form: the format of the file, if its name must not imply another one.
+        in_missing: the folder that it is in may be missing even without `--parents`.
 
     Raises:
         CpmonError: it is an input of the command, a dump that has landed in its store or in that
-            of the settings, or a file of any store; or its name implies another format.
+            of the settings, or a file of any store; its name implies another format; or the
+            folder that it is in is missing, and the command has `--parents` and was not given it.
     """
     if target is not None and form is not None:
         _check_name(target, form)
     refuse_input(target)
+    if target is not None and not in_missing:
+        _refuse_missing_folder(target)
     if target is not None and _identity(target) is not None:
         _refuse_dump_of_store(target)
+
+
+def _refuse_missing_folder(target: Path) -> None:
+    """Check that the folder that a target is in exists, for commands with `--parents`."""
+    context = click.get_current_context(silent=True)
+    if context is None or context.meta.get(PARENTS, True):
+        return
+    try:
+        target.parent.stat()
+    except FileNotFoundError:
+        raise CpmonError(
+            "the folder of the output is missing",
+            code="output-folder-missing",
+            place=str(target),
+            expected="a folder that exists",
+            found=f"no {target.parent}",
+            effect="nothing was read or written",
+            remedy="correct the name, make the folder, or add --parents, which makes it",
+        ) from None
+    except (OSError, ValueError):
+        return  # writing reports it
 
 
 def refuse_input(target: Path | None) -> None:

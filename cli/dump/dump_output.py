@@ -14,7 +14,7 @@ import click
 from ...config.formats import DUMP
 from ..options import choice_option
 from ..output import FOR_PEOPLE, Output, bar
-from ..targets import TARGET, check_target
+from ..targets import TARGET, check_target, parents_option
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -42,6 +42,7 @@ def output_option(command: Command) -> Command:
         metavar="FILE",
         help="The dump to write; compressed if it ends with .gz or .zst (- is standard output).",
     )
+    @parents_option
     @functools.wraps(command)
     def with_output(output: Path, **values: Any) -> Any:
         check_target(None if str(output) == "-" else output, DUMP)

@@ -11,7 +11,7 @@ import click
 from .. import completion
 from ..options import choice_option, dump_argument, listing_option
 from ..output import bar, say, written_to
-from ..targets import TARGET_FOLDER, FileOrName, check_target
+from ..targets import TARGET_FOLDER, FileOrName, check_target, parents_option
 from .dump_output import dump_input, dump_output, output_option
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 @click.command("generate")
 @click.argument("scenario", type=FileOrName(), shell_complete=completion.scenarios)
 @click.option("-o", "--output", type=TARGET_FOLDER, default=Path(), metavar="DIR")
+@parents_option
 @click.option(
     "--run",
     "runs",

@@ -24,7 +24,7 @@ from ..options import (
     use_layouts,
 )
 from ..output import FOR_PEOPLE, Output, rows_as, write_file
-from ..targets import TARGET, TARGET_FILE, check_target
+from ..targets import TARGET, TARGET_FILE, check_target, parents_option
 
 if TYPE_CHECKING:
     from ...schemas import Layout
@@ -115,6 +115,7 @@ def diff(old: str, new: str, out: Output) -> None:
 
 @command.command("export", short_help="Layouts of your own as a zip archive, to share them.")
 @click.argument("archive", type=TARGET_FILE, metavar="ARCHIVE.zip")
+@parents_option
 @click.option(
     "--layouts",
     "folder",
@@ -307,6 +308,7 @@ FEW = 20
     metavar="FILE.md",
     help="Write there what each report gains and loses by the pages.",
 )
+@parents_option
 def import_(
     pages: tuple[Path, ...],
     into: Path | None,
@@ -334,7 +336,7 @@ def import_(
     from ...schemas.registry import reload
 
     folder = _folder(into)
-    check_target(folder)
+    check_target(folder, in_missing=True)  # as schemas/ of a store that is to come
     if effects is not None:
         check_target(effects, "markdown")
     importing = PageImport(folder, release=release, replace=replace)

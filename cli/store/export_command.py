@@ -16,7 +16,7 @@ from ..options import Text, limit_options, need_folder, store_option
 from ..output import say, write_file, written_to
 from ..site_settings import opened, reader_at
 from ..spans import UTC_ZONE, day_of_store, read_span, span_options
-from ..targets import TARGET_FILE, TARGET_FOLDER, check_target
+from ..targets import TARGET_FILE, TARGET_FOLDER, check_target, parents_option
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,6 +41,7 @@ USUAL = ("meta",)
     metavar="DIR",
     help="Register the files of the store in an Iceberg catalogue there.",
 )
+@parents_option
 @click.option(
     "--system",
     type=Text(),
@@ -162,6 +163,7 @@ def _write_database(
 
     contents = ((relation, _rows(connection, relation, scope)) for relation in chosen)
     with written_to(file):
+        file.parent.mkdir(parents=True, exist_ok=True)
         return sum(rows for _, rows in write_database(file, contents))
 
 

@@ -10,9 +10,9 @@ import click
 from ...core.text import counted
 from ..main import Status, report_failure
 from ..options import DAY, folder_option, output_options, pairs, store_option
-from ..output import Output, say
+from ..output import Output, say, written_to
 from ..site_settings import reader_at, say_what_is_missing, settings, store_at, warn_of_exposure
-from ..targets import TARGET_FILE, check_target
+from ..targets import TARGET_FILE, check_target, parents_option
 from .export_command import export
 
 
@@ -77,6 +77,7 @@ def rebuild(store: Path) -> None:
     metavar="FILE",
     help="The file, such as perf.duckdb.",
 )
+@parents_option
 def catalogue(store: Path, output: Path) -> None:
     """Write a DuckDB file with every view of a store, for other programs that read DuckDB.
 
@@ -91,6 +92,8 @@ def catalogue(store: Path, output: Path) -> None:
     from ...store.catalogue.connection import write_catalogue
 
     check_target(output)
+    with written_to(output):
+        output.parent.mkdir(parents=True, exist_ok=True)
     views = write_catalogue(store_at(store), reductions(), output)
     say(f"{output}: {counted(views, 'view')}")
 

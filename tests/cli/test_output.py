@@ -139,7 +139,7 @@ def test_a_format_that_does_not_exist_is_answered_with_those_that_do(cpmon: Cpmo
 def test_a_file_has_what_standard_output_would_have(cpmon: Cpmon, perf: Path, tmp_path: Path):
     file = tmp_path / "new" / "runs.csv"
     words = ["runs", "--store", perf, "--format", "csv"]
-    answer = cpmon(*words, "-o", file)
+    answer = cpmon(*words, "-o", file, "--parents")
 
     assert (answer.status, answer.out, answer.err) == (Status.DONE, b"", "")
     assert file.read_bytes() == cpmon(*words).out == cpmon(*words, "-o", "-").out

@@ -238,6 +238,14 @@ def test_every_output_of_every_command_is_known_as_one():
             assert isinstance(option.type, Target) == is_target, (name, option.name)
 
 
+def test_every_command_with_an_output_has_parents():
+    own_folders = {"demo", "batch install"}
+    for name, command in leaves():
+        writes = any(isinstance(option.type, Target) for option in command.params)
+        has = any("--parents" in option.opts for option in command.params)
+        assert has == (writes and name not in own_folders), name
+
+
 def test_demo_lands_in_a_store_of_its_own(
     cpmon: Cpmon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

@@ -19,6 +19,30 @@ def test_an_output_that_is_an_input_gets_another_name(tried: Attempt, tmp_path: 
     tried.works("slice", file, "-o", tmp_path / "b.mon")
 
 
+@tries("output-folder-missing")
+def test_a_missing_folder_is_made_with_parents(tried: Attempt, lab: Path, tmp_path: Path):
+    file = tmp_path / "a.mon"
+    file.write_bytes(dump_of())
+    store, new = ("--store", lab), tmp_path / "new"
+    for n, words in enumerate(
+        (
+            ("slice", file, "-o", "{}.mon"),
+            ("list", file, "-o", "{}.csv"),
+            ("generate", "timer", "--run", "2600P", "--intervals", 1, "-o", "{}"),
+            ("store", "catalogue", *store, "-o", "{}.duckdb"),
+            ("store", "export", "meta.dump", *store, "--duckdb", "{}.duckdb"),
+            ("store", "export", "meta.dump", *store, "--csv", "{}"),
+            ("report", "processors_by_time", *store, "--plot", "{}.svg"),
+        )
+    ):
+        line = [str(word).format(new / str(n) / "x") for word in words]
+        assert f"no {new / str(n)}" in tried.fails(*line)
+        assert not new.exists() or not (new / str(n)).exists()
+        tried.works(*line, "--parents")
+        assert [*(new / str(n)).iterdir()]
+        tried.works(*line)
+
+
 @tries("output-format-mismatch")
 def test_a_name_that_says_another_format_is_replaced_by_one_of_those(
     tried: Attempt, tmp_path: Path

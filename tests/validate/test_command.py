@@ -171,7 +171,7 @@ def test_the_page_needs_nothing_else_and_escapes_what_it_shows(
     cpmon: Cpmon, timer: Store, tmp_path: Path
 ):
     page = tmp_path / "out" / "validation.html"
-    answer = cpmon("validate", "--store", timer.root, *ONLY, "--html", "-o", page)
+    answer = cpmon("validate", "--store", timer.root, *ONLY, "--html", "-o", page, "--parents")
     assert (answer.status, answer.text) == (4, "")
     text = page.read_text(encoding="utf-8")
     assert "<code>pages-fit-frames</code>" in text
