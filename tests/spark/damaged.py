@@ -10,6 +10,7 @@ from pathlib import Path
 
 from cpmon.cli.main import Status, run
 from cpmon.store import Store, save_classes
+from tests.virtual_devices import virtual_devices
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample-data"
 DUMPS = ("bad-day", "cp-regression", "linux-dasd-mdc", "pfault", "small-lab", "timer", "zvm73-smt")
@@ -29,7 +30,8 @@ def damaged_store(folder: Path) -> Store:
         part = folder / f"{number}.mon"
         _run("slice", lab, "--since", since, "--until", until, *every, "-o", part)
         dumps.append(part)
-    _run("ingest", *sorted(dumps), "--store", root)
+    (virtual := folder / "virtual.mon").write_bytes(virtual_devices())
+    _run("ingest", *sorted(dumps), virtual, "--store", root)
     store = Store(root)
     save_classes(store, "linux LX*\ncms CMS*\n", "classes.txt")
     return store
