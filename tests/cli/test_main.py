@@ -328,7 +328,7 @@ def test_a_query_that_is_interrupted_stops_and_gives_130(perf: Path):
 
 def test_a_second_interrupt_ends_a_command_at_once(perf: Path):
     """DuckDB hears an interrupt between two blocks of rows; one call for a row may take longer."""
-    deaf = "select levenshtein(repeat('a', 60000), repeat('b', 60000))"
+    deaf = "select levenshtein(repeat('a', 300000), repeat('b', 300000))"
     with subprocess.Popen(
         [*CPMON, "query", deaf, "--store", str(perf)],
         stdout=subprocess.PIPE,
