@@ -142,12 +142,19 @@ class Store:
         return next((about for about in abouts if about["dump"] == dump), None)
 
     def abouts(self, dumps: Iterable[LandedDump]) -> Iterator[dict[str, Any]]:
-        """Yields the metadata of landed dumps, folder by folder."""
+        """Yields the metadata of landed dumps, folder by folder.
+
+        Raises:
+            UnreadableError: that of a dump is damaged or missing.
+        """
         for folder, group in itertools.groupby(
             sorted(dumps, key=lambda dump: dump.folder), key=lambda dump: dump.folder
         ):
             names = {dump.dump for dump in group}
-            yield from (about for about in self.manifest.abouts(folder) if about["dump"] in names)
+            abouts = [about for about in self.manifest.abouts(folder) if about["dump"] in names]
+            if lost := names - {about["dump"] for about in abouts}:
+                raise self.manifest.unreadable(folder, f"no line of {', '.join(sorted(lost))}")
+            yield from abouts
 
     def dumps(self) -> Sequence[LandedDump]:
         """All landed dumps, by system, begin and name."""

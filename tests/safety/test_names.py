@@ -222,7 +222,7 @@ class Tags(HTMLParser):
 @pytest.mark.slow
 def test_pages_hold_names_as_text(cpmon: Cpmon, lab: Path, tmp_path: Path):
     pages = tmp_path / "out" / "pages"
-    answer = cpmon("report", "--html", "--store", lab, "-o", pages)
+    answer = cpmon("report", "--html", "--store", lab, "-o", pages, "--parents")
     assert answer.status is Status.DONE, answer.err
     clean(answer)
     written = [file for file in tmp_path.rglob("*") if file.is_file()]
