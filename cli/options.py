@@ -293,6 +293,15 @@ def _devices(text: str) -> int | tuple[int, int]:
 DEVICES = Parsed("device number or range of them", "0A1F or 0A00-0AFF", "NUMBER", _devices)
 
 
+system_option = click.option(
+    "--system",
+    type=Text(),
+    metavar="NAME",
+    help="Only this system.",
+    shell_complete=completion.systems,
+)
+
+
 def object_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Adds `--cpu`, `--user`, `--class`, `--device` and `--partition`, as `objects` of a report."""
 

@@ -15,7 +15,7 @@ import click
 from ..config.moments import EXAMPLES, TypedSpan, local_text, parse_moment, parse_span
 from ..core.errors import CpmonError
 from . import completion
-from .options import Parsed, Text
+from .options import Parsed, Text, system_option
 from .output import say
 from .site_settings import opened, reader_at, settings
 
@@ -150,13 +150,7 @@ def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
         help="Only the time of this run.",
         shell_complete=completion.runs,
     )
-    @click.option(
-        "--system",
-        type=Text(),
-        metavar="NAME",
-        help="Only this system.",
-        shell_complete=completion.systems,
-    )
+    @system_option
     @span_options()
     @functools.wraps(command)
     def select(**values: Any) -> Any:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -114,22 +114,14 @@ def forecast(  # noqa: PLR0913 - each is an option of the command
     absent = _not_reduced(con, definition, span)
     table, left_out = _hours(con, definition, column, span, local)
     hours, values = table["hour"].to_numpy(), table["value"].to_numpy()
-    rng = np.random.default_rng(0)  # the same hours give the same forecast
-    fit = fit_hours(hours, values, rng)
     first = int(hours.max()) // DAY_HOURS + 1
     days = _days(first, horizon, until, local)
     low, high = _limits(definition, column)
+    rng = np.random.default_rng(0)  # the same hours give the same forecast
+    fit = fit_hours(hours, values, rng)
     paths = simulate(fit, first, days, rng, low, high)
     limit = _threshold(threshold, definition, column, site)
     by = by or timedelta(days=7 if days > 31 else 1)
-    notes = (
-        _trend_note(fit, paths, column),
-        _season_note(fit, column),
-        *_threshold_notes(paths, limit, column, hours, values),
-        *_doubt_notes(fit, paths, hours, days, column, high),
-        *left_out,
-        *absent,
-    )
     title = f"{metric_of(definition.reduction, column.name).title}, {definition.name}"
     result = ReportResult(
         report=Report("FORECAST", title, definition.reduction, _columns(column, limit)),
@@ -142,7 +134,7 @@ def forecast(  # noqa: PLR0913 - each is an option of the command
         table=_lines(paths, by.days, limit, local),
         mean={},
         total={},
-        notes=notes,
+        notes=(*_notes(fit, paths, limit, column, hours, values, high), *left_out, *absent),
         zone=local,
         restrictions=_restrictions(definition, span, by),
     )
@@ -356,6 +348,22 @@ def _midnight(day: int, zone: ZoneInfo) -> datetime:
     return midnight.astimezone(UTC).replace(tzinfo=None)
 
 
+def _notes(
+    fit: Fit,
+    paths: Paths,
+    limit: Threshold | None,
+    column: ReportColumn,
+    hours: Ints,
+    values: Floats,
+    high: float | None,
+) -> Iterator[str]:
+    """What a forecast says below its lines."""
+    yield _trend_note(fit, paths, column)
+    yield _season_note(fit, column)
+    yield from _threshold_notes(paths, limit, column, hours, values)
+    yield from _doubt_notes(fit, paths, hours, column, high)
+
+
 def _trend_note(fit: Fit, paths: Paths, column: ReportColumn) -> str:
     low, high = np.quantile(paths.slopes, [BAND[0], BAND[2]])
     low, middle, high = (f"{x * column.scale:+.3g}" for x in (low, fit.slope, high))
@@ -406,7 +414,7 @@ def _threshold_notes(
 
 
 def _doubt_notes(
-    fit: Fit, paths: Paths, hours: Ints, days: int, column: ReportColumn, high: float | None
+    fit: Fit, paths: Paths, hours: Ints, column: ReportColumn, high: float | None
 ) -> list[str]:
     """What weakens the forecast: unknown hours of the week, its length, the end of the scale."""
     notes, absent = [], int(np.isnan(fit.season).sum())
@@ -415,7 +423,7 @@ def _doubt_notes(
             f"{counted(absent, 'hour')} of the week not forecast: measured fewer than"
             f" {FEWEST_OF_AN_HOUR} times."
         )
-    history = int(hours.max() - hours.min()) // DAY_HOURS + 1
+    days, history = len(paths.hours), int(hours.max() - hours.min()) // DAY_HOURS + 1
     if days > history:
         notes.append(f"It looks farther ahead ({days} days) than back ({history} days).")
     often = np.flatnonzero(paths.capped >= 0.5)

@@ -9,7 +9,15 @@ from typing import Any
 import click
 
 from .. import completion
-from ..options import LENGTH, Text, choice_option, object_options, output_options, store_option
+from ..options import (
+    LENGTH,
+    Text,
+    choice_option,
+    object_options,
+    output_options,
+    store_option,
+    system_option,
+)
 from ..output import Output, say_notes, write_file
 from ..site_settings import opened, settings
 from ..spans import TYPED_MOMENT, measured_system, read_span, zone_of_system, zone_option
@@ -25,13 +33,7 @@ from ..targets import TARGET_FILE, check_target
     help="The report that prints METRIC, if several do.",
     shell_complete=completion.reports,
 )
-@click.option(
-    "--system",
-    type=Text(),
-    metavar="NAME",
-    help="Of this system.",
-    shell_complete=completion.systems,
-)
+@system_option
 @object_options
 @click.option("--since", type=TYPED_MOMENT, help="Use only hours later than this time.")
 @click.option("--until", type=TYPED_MOMENT, help="Forecast up to the day of this time.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from ...core.text import counted
-from .. import completion
 from ..answers import ask, no_table
-from ..options import Text, limit_options, need_folder, store_option
+from ..options import Text, limit_options, need_folder, store_option, system_option
 from ..output import say, write_file, written_to
 from ..site_settings import opened, reader_at
 from ..spans import UTC_ZONE, day_of_store, read_span, span_options
@@ -42,13 +41,7 @@ USUAL = ("meta",)
     help="Register the files of the store in an Iceberg catalogue there.",
 )
 @parents_option
-@click.option(
-    "--system",
-    type=Text(),
-    metavar="NAME",
-    help="Only this system.",
-    shell_complete=completion.systems,
-)
+@system_option
 @span_options("UTC")
 @limit_options
 def export(
@@ -117,7 +110,8 @@ def _chosen(connection: Connection, names: Sequence[str]) -> list[Documented]:
         CpmonError: a name or pattern matches none.
     """
     public = {each.name: each for each in connection.documented() if each.name[:1] != "_"}
-    landed = {name for name in public if _has_rows(connection, name)}
+    tables = connection.tables
+    landed = {name for name in public if _has_rows(name, tables)}
     chosen: dict[str, Documented] = {}
     for name in names:
         pattern = name.lower().removeprefix("main.")
@@ -132,10 +126,10 @@ def _chosen(connection: Connection, names: Sequence[str]) -> list[Documented]:
     return list(chosen.values())
 
 
-def _has_rows(connection: Connection, relation: str) -> bool:
+def _has_rows(relation: str, tables: Collection[str]) -> bool:
     """Whether a relation is of a record that has landed, or of no record."""
     schema, _, table = relation.rpartition(".")
-    return schema not in ("monitor", "interval") or table in connection.tables
+    return schema not in ("monitor", "interval") or table in tables
 
 
 def _rows(connection: Connection, relation: Documented, scope: Scope) -> Iterator[pa.Table]:
