@@ -281,10 +281,8 @@ def _baseline(
     if against == "days":
         return None
     length = max(BEFORE, 4 * (span.until - span.since))
-    for apart, text in (
-        (APART, "the time up to an hour before it"),
-        (timedelta(0), "the time before it"),
-    ):
+    spared = (APART, "the time up to an hour before it")
+    for apart, text in (spared, (timedelta(0), "the time before it")):
         scope = Scope(span.system, span.since - apart - length, span.since - apart)
         if _count(con, scope) >= FEWEST:
             return Baseline(scope, text, trend=True)
@@ -348,8 +346,7 @@ def _judged(con: duckdb.DuckDBPyConnection, span: Scope, baseline: Baseline) -> 
             sides.append(_sides(base, seen, trend=baseline.trend))
         else:
             empty.append(base.subject.view)
-    lines: list[Line] = []
-    tested = 0
+    lines, tested = list[Line](), 0
     for is_of_objects in (False, True):
         family = [side for side in sides if bool(side.subject.noun) is is_of_objects]
         found, count = _family_lines(family, sides, unproven=not baseline.by_time)
@@ -375,13 +372,16 @@ def _both_sides(
 
 def _sides(base: Series, seen: Series, *, trend: bool) -> _Sides:
     objects = tuple(sorted({*base.objects, *seen.objects}))
-    found, changes = {}, {}
+    found, changes, times = {}, {}, (base.times, seen.times)
     for metric in base.subject.metrics:
         before, after = (side.of_objects(metric.name, objects) for side in (base, seen))
-        judged = departures(before, after, (base.times, seen.times), trend=trend)
-        found[metric.name] = judged
-        # An object that is absent contributes nothing.
-        changes[metric.name] = np.nan_to_num(judged.value) - np.nan_to_num(judged.usual)
+        found[metric.name] = judged = departures(before, after, times, trend=trend)
+        # An object without rows used nothing; what one with rows but no value used is not known.
+        used, usual = (
+            np.where(np.isin(objects, side.objects), amount, 0.0)
+            for side, amount in ((seen, judged.value), (base, judged.usual))
+        )
+        changes[metric.name] = np.nan_to_num(used - usual)
     return _Sides(base.subject, objects, found, changes)
 
 

@@ -46,7 +46,8 @@ class Series:
     Attributes:
         objects: (objects,) names; one empty name for the system.
         times: (intervals,) ends, seconds of the Unix time, UTC, in order.
-        values: metric -> (objects, intervals), printed scale; NaN without a value.
+        values: metric -> (objects, intervals), printed scale; NaN where it is not known, or a
+            lower bound.
     """
 
     subject: Subject
@@ -87,7 +88,8 @@ def read_series(
         condition: further condition on intervals, as SQL.
     """
     columns = ", ".join(
-        f"CAST({metric.name} AS DOUBLE) * {metric.scale} AS {metric.name}"
+        f"CASE WHEN doubts IS NULL THEN CAST({metric.name} AS DOUBLE) * {metric.scale} END"
+        f" AS {metric.name}"
         for metric in subject.metrics
     )
     rows = con.sql(

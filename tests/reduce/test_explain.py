@@ -20,9 +20,13 @@ from cpmon.reduce.explain.series import subjects
 from cpmon.reduce.rules.exceptions import exceptions
 from cpmon.store import Store, connect
 from cpmon.store.catalogue.connection import Connection
+from tests.dumps import dump, fields, interval
+from tests.scenarios import CONFIG
 
 ROOT = Path(__file__).parents[2]
 NAN = np.nan
+TOD = 4_096_000_000
+"""Units of the TOD clock in a second."""
 
 
 def judged(base: list[float], span: list[float], *, trend: bool = False) -> Departures:
@@ -107,8 +111,8 @@ def test_noise_is_no_departure_more_often_than_said(phi: float, length: int) -> 
 def landed(place: Path, *dumps: Path) -> Store:
     """A store with some dumps."""
     store = Store(place / "store", create=True)
-    for dump in dumps:
-        ingest(dump, store, accept_damage=True)
+    for file in dumps:
+        ingest(file, store, accept_damage=True)
     return store
 
 
@@ -185,6 +189,26 @@ def test_the_timer_pair_names_the_master_processor(tmp_path: Path) -> None:
         found = explain(con, run="2600P", base="2600NP")
     top = [name for _, name in names(found)]
     assert any(name.startswith("master_") for name in top), top
+
+
+def test_an_object_with_an_unknown_value_contributes_nothing(tmp_path: Path) -> None:
+    """In the last minute STOPPED uses nothing, ABSENT has no record, and what FELL counts fell."""
+    users, last = ("STOPPED", "ABSENT", "FELL"), 41
+    total, sets = 0.0, []
+    for minute in range(last + 1):
+        at, used = 60 * minute, 15 * minute + (minute % 2) / 10
+        total += (15 if minute == last else 45) + (minute % 3) / 10
+        spent = dict.fromkeys(users, used)
+        if minute == last:
+            spent = {"STOPPED": 15 * (minute - 1), "FELL": 1}
+        rows = [fields("useact", at, vmduser=u, vmdttime=round(s * TOD)) for u, s in spent.items()]
+        busy = fields("sytprp", at, pfxcpuad=0, pfxutime=round(total * TOD))
+        sets.append(interval(at, *([] if minute else [CONFIG]), busy, *rows))
+    (tmp_path / "a.mon").write_bytes(dump(*sets))
+    with connect(landed(tmp_path, tmp_path / "a.mon"), reductions()) as con:
+        found = explain(con, moment=datetime(2001, 12, 18, 10, last, tzinfo=UTC))
+    (line,) = (line for line in found.lines if line.name == "total_util")
+    assert {each.object for each in line.contributors} == {"STOPPED"}
 
 
 def test_a_damaged_dump_gives_no_metric_and_names_the_loss(tmp_path: Path) -> None:
