@@ -99,9 +99,7 @@ class _Counter:
     @property
     def most(self) -> str:
         """Maximum possible delta, as SQL."""
-        if (
-            self.limit.per_second is None
-        ):  # half of its range; for 64 bits the exact range of DOUBLE
+        if self.limit.per_second is None:  # half of its range; of 64 bits what a DOUBLE holds
             return f"{2**53 - 1 if self.field.length == WIDEST else 1 << 8 * self.field.length - 1}"
         return f"{self.limit.per_second:e} * _most"
 
