@@ -2,7 +2,8 @@
 
 docs/dictionary.md comes from the Arrow schemas of the landed tables, docs/cli-reference.md from
 the help texts of the commands, docs/findings.md from the catalogue of findings, docs/errors.md from
-the places that raise errors, docs/reports.md and docs/report-names.md from reports and reductions.
+the places that raise errors, docs/reports.md and docs/report-names.md from reports and reductions,
+and the manual pages, man/*.1, from the help texts of the commands.
 With `--check` nothing is written; pages that are not current are named, and the exit status is 1.
 """
 
@@ -21,6 +22,7 @@ from cpmon.schemas import HEADER, layouts
 from cpmon.schemas.arrow import ROW, TAIL, schemas
 
 from .error_codes import catalogue
+from .man_pages import man_pages
 from .report_pages import names_page, report_page
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -179,15 +181,22 @@ PAGES: dict[str, Callable[[], str]] = {
 
 def main(arguments: Sequence[str]) -> int:
     """Write the pages, or with `--check` name those that are not current."""
+    texts = {name: make() for name, make in PAGES.items()}
+    texts |= {f"man/{name}": text for name, text in man_pages().items()}
     stale = []
-    for name, make in PAGES.items():
-        path, text = ROOT / name, make()
+    for name, text in texts.items():
+        path = ROOT / name
         if path.is_file() and path.read_text(encoding="utf-8") == text:
             continue
         stale.append(name)
         if "--check" not in arguments:
             path.parent.mkdir(exist_ok=True)
             path.write_text(text, encoding="utf-8")
+    for path in (ROOT / "man").glob("*.1"):
+        if f"man/{path.name}" not in texts:
+            stale.append(f"man/{path.name}")
+            if "--check" not in arguments:
+                path.unlink()
     said = "not current, run make docs" if "--check" in arguments else "written"
     print(*(f"{name}: {said}" for name in stale) if stale else ("docs: current",), sep="\n")
     return 1 if stale and "--check" in arguments else 0

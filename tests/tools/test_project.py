@@ -107,7 +107,7 @@ def packed(wheel: Path) -> set[str]:
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of what the build reads, links kept as links, so that no build litters the clone."""
     copy = tmp_path_factory.mktemp("source") / "cpmon"
-    for name in (*FOLDERS, "src", "sample-data/scenarios"):
+    for name in (*FOLDERS, "src", "sample-data/scenarios", "man"):
         ignored = shutil.ignore_patterns("__pycache__", "*.egg-info")
         shutil.copytree(ROOT / name, copy / name, symlinks=True, ignore=ignored)
     for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
