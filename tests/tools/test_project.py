@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
+import stat
 import subprocess
 import sys
 import tarfile
@@ -132,6 +134,35 @@ print(len(cpmon.schemas.layouts()))
         [sys.executable, "-c", code], cwd=tmp_path, check=True, capture_output=True, text=True
     )
     assert int(said.stdout) > 0
+
+
+@pytest.mark.slow
+def test_the_wheel_has_no_links_and_an_empty_environment_gets_the_command_and_its_manual(
+    source: Path, tmp_path: Path
+):
+    """The packages that it asks for are lent to the environment, so that nothing is downloaded."""
+    wheel = build("wheel", source, tmp_path / "out")
+    with zipfile.ZipFile(wheel) as archive:
+        modes = {entry.filename: entry.external_attr >> 16 for entry in archive.infolist()}
+    assert [name for name, mode in modes.items() if stat.S_ISLNK(mode)] == []
+    environment = tmp_path / "environment"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", environment], check=True)
+    python = environment / "bin" / "python"
+    ask = [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
+    libraries = Path(subprocess.run(ask, check=True, capture_output=True, text=True).stdout.strip())
+    lent = [path for path in map(Path, sys.path) if path.name == "site-packages"]
+    pip = [sys.executable, "-m", "pip", "--python", python, "install", "-q"]
+    subprocess.run([*pip, "--no-deps", "--no-index", wheel], check=True)
+    (libraries / "lent.pth").write_text("\n".join(map(str, lent)), encoding="utf-8")
+    clean = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    sample = ROOT / "sample-data" / "timer" / "2600NP.mon.zst"
+    command = [environment / "bin" / "cpmon", "list", sample]
+    said = subprocess.run(
+        command, cwd=tmp_path, check=True, capture_output=True, text=True, env=clean
+    )
+    assert "system TIMER" in said.stdout
+    manual = environment / "share" / "man" / "man1"
+    assert {p.name for p in manual.iterdir()} == {p.name for p in (ROOT / "man").iterdir()}
 
 
 @pytest.mark.slow
