@@ -60,6 +60,8 @@ class Relations:
         self._basis: Basis | None = None
         self._drifted: bool | None = None
         self._samples: tuple[Sequence[LandedDump], str] | None = None
+        self.runs: Sequence[str] | None = None
+        """JSON texts of the runs; those in the store if not given."""
 
     def point(self, scope: Scope, basis: Basis | None = None) -> None:
         """Restricts the relations to a scope; drops those created for another one.
@@ -133,6 +135,8 @@ class Relations:
         match table:
             case _ if table == ABOUT:
                 return _dumps(self._store, self.basis.others)
+            case "run.json" if self.runs is not None:
+                return json_texts(self.runs, run_columns())
             case "run.json":
                 runs = [self._store.files.engine_path(run) for run in run_names(self._store)]
                 return json_rows(runs, run_columns())
@@ -190,8 +194,13 @@ def _dumps(store: Store, dumps: Sequence[LandedDump]) -> str:
     lines = [
         json.dumps({c: about.get(c) for c in columns}, default=str) for about in store.abouts(dumps)
     ]
+    return json_texts(lines, columns)
+
+
+def json_texts(texts: Iterable[str], columns: Columns) -> str:
+    """SQL relation over JSON texts with one object each."""
     structure = json.dumps({column: kind for column, (kind, _) in columns.items()})
-    listed = ", ".join(map(text, lines))
+    listed = ", ".join(map(text, texts))
     row = f"json_transform(line, {text(structure)}) AS row"
     shown = ", ".join(f"row.{name(column)}" for column in columns)
     return f"(SELECT {shown} FROM (SELECT {row} FROM (SELECT unnest([{listed}]) AS line)))"

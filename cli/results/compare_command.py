@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import click
@@ -11,7 +12,8 @@ from ...core.text import megabytes
 from .. import completion
 from ..options import format_option, listing_option, output_option, store_option
 from ..output import Output, say, write_file
-from ..site_settings import opened
+from ..site_settings import opened, reader_at, settings
+from ..spans import day_of_store, read_span, span_options
 from ..targets import FileOrName
 
 
@@ -39,6 +41,7 @@ def _tables() -> Iterator[str]:
     help="Without TABLE: a run; again.",
     shell_complete=completion.runs,
 )
+@span_options("the zone of each run's system")
 @listing_option("Name the shipped tables.", _tables)
 @format_option("html")
 @click.option(
@@ -50,6 +53,8 @@ def command(
     store: Path,
     base: str | None,
     runs: tuple[str, ...],
+    since: str | None,
+    until: str | None,
     html: bool,
     out: Output,
 ) -> None:
@@ -60,14 +65,16 @@ def command(
 
     Without TABLE, --run and --base compare runs on the standard metrics, and say for each by a
     test of the intervals of both steady states, paired by time, whether it changed, is large but
-    not proven, or within how many percent it did not change. The base run is
-    by default the one that the runs name themselves. csv holds one metric a line, unrounded.
+    not proven, or within how many percent it did not change. The base run is by default the one
+    that the runs name themselves. --since and --until compare a part of each steady state; a time
+    of day alone is one of the day of each run. csv holds one metric a line, unrounded.
 
     \b
     Examples:
       cpmon compare timer_t1 --store perf/
       cpmon compare my-table.toml --store perf/ --format html -o my-table.html
       cpmon compare --base 2600NP --run 3600NP1 --store perf/
+      cpmon compare --base 2600NP --run 3600NP1 --since 10:10 --until 10:30 --store perf/
       cpmon compare timer_t1 --store perf/ --html -o pages/
     """
     if table is None and not runs:
@@ -77,10 +84,13 @@ def command(
             f"which table? One of {', '.join(spec_names())}, or a TOML file; "
             "or runs with --base and --run"
         )
-    if table is not None and (runs or base):
-        raise click.UsageError("a table names its runs: leave out TABLE, or --base and --run")
+    if table is not None and (runs or base or since or until):
+        raise click.UsageError(
+            "a table names its runs: leave out TABLE, or --base, --run, --since and --until"
+        )
+    compared = partial(_compared, table, store, base, runs, since, until)
     if not html:
-        out.write(_compared(table, store, base, runs, out.format))
+        out.write(compared(out.format))
         return
     if out.file is None:
         raise click.UsageError("--html writes a page: name its folder with -o DIR")
@@ -90,19 +100,43 @@ def command(
         Path(table).stem if table else f"{'-'.join(runs)}-with-{base}" if base else "-".join(runs)
     )
     page = out.file / f"{plain_name(name)}.html"
-    write_file(page, _compared(table, store, base, runs, "html"))
+    write_file(page, compared("html"))
     say(f"{page}: {megabytes(page.stat().st_size)}", err=True)
 
 
 def _compared(
-    table: str | None, store: Path, base: str | None, runs: tuple[str, ...], form: str
+    table: str | None,
+    store: Path,
+    base: str | None,
+    runs: tuple[str, ...],
+    since: str | None,
+    until: str | None,
+    form: str,
 ) -> bytes:
     """Render the comparison; HTML also gets a chart of the runs."""
-    from ...reduce.compare import compare, compare_runs, load_spec, render_comparison
+    from ...reduce.compare import base_and_runs, compare, compare_runs, load_spec, render_comparison
     from ...reduce.page.drawing import runs_figure
 
     spec = load_spec(table) if table is not None else None
     with opened(store) as connection:
+        if since or until:
+            base, *others = base_and_runs(connection, runs, base)
+            runs = tuple(others)
+            parts = [_part(store, run, since, until) for run in (base, *runs)]
+            connection.measure(parts)
         comparison = compare(connection, spec) if spec else compare_runs(connection, runs, base)
         figure = runs_figure(connection, comparison.run_ids) if form == "html" else ""
     return render_comparison(comparison, form, figure)
+
+
+def _part(store: Path, run: str, since: str | None, until: str | None) -> str:
+    """JSON text of a part of a run, whose times are typed in the zone of its system."""
+    from ...config.moments import find_zone
+    from ...core.grace_period import GRACE
+    from ...store.runs.runs import part_of_run, system_of_run
+
+    reader = reader_at(store)
+    zone = find_zone(settings().zone(system_of_run(reader, run)))
+    span = read_span(since, until, zone, lambda: day_of_store(reader, zone, run=run))
+    bounds = (bound and bound + GRACE for bound in (span.since, span.until))
+    return part_of_run(reader, run, *bounds)

@@ -117,6 +117,15 @@ class Connection(_Base):
         self._made.clear()
         self._landed.forget()
 
+    def measure(self, runs: Sequence[str]) -> None:
+        """Replaces the stored runs by others, for instance by parts of them.
+
+        Args:
+            runs: the JSON text of each (see `part_of_run`).
+        """
+        self.forget()
+        self._landed.runs = runs
+
     @property
     def tables(self) -> set[str]:
         """Names of the landed tables of the dumps of the scope."""
@@ -201,7 +210,8 @@ class Connection(_Base):
     def _reduction(self, reduction: str) -> str:
         """SELECT of a reduction; creates its dependencies."""
         view = self._views[reduction.removeprefix(LIVE)]
-        result = self._results.of(reduction)
+        is_other = self._landed.runs is not None and self.lineages[view.name].of_runs
+        result = None if is_other else self._results.of(reduction)
         rows = self._views[self.lineages[view.name].kept]
         live = f"{LIVE}{rows.name}" if rows is view else rows.name
         if result is not None and result.tells_columns:

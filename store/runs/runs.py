@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote, unquote
@@ -237,6 +237,48 @@ def delete_runs(store: Store, run_ids: Iterable[str]) -> None:
         raise unknown("run", names[name], runs, place=store.files.location)
     store.clean()
     store.files.delete(names)
+
+
+def part_of_run(store: Store, run_id: str, since: datetime | None, until: datetime | None) -> str:
+    """The JSON text of a stored run, limited to a part of its steady state, for `Connection`.
+
+    Figures of companions remain if most of what they cover lies in the part.
+
+    Args:
+        since, until: bounds of the part, UTC; None for the bound of the steady state.
+
+    Raises:
+        CpmonError: the steady state of the run is outside of the span.
+    """
+    run = json.loads(store.files.read(run_name(run_id)))
+    begins, ends = (_utc(run[f"steady_{bound}"] or run[bound]) for bound in ("since", "until"))
+    first, last = max(begins, since or begins), min(ends, until or ends)
+    if first >= last:
+        raise CpmonError(
+            f"run {run_id} has no steady state in the span",
+            code="run-outside-span",
+            expected=f"a part of {_iso(begins)} to {_iso(ends)} UTC",
+            found=f"{_iso(since or begins)} to {_iso(until or ends)} UTC",
+            effect="nothing was compared",
+            remedy="name a span that its steady state overlaps (cpmon runs lists the runs)",
+        )
+    for bound, moment in (("since", first), ("until", last)):
+        run[bound] = run[f"steady_{bound}"] = _iso(moment)
+    for table in TABLES:
+        run[table] = [row for row in run[table] if _mostly_in(row, first, last)]
+    return json.dumps(run)
+
+
+def _mostly_in(row: Mapping[str, Any], since: datetime, until: datetime) -> bool:
+    """Whether more than half of the time that a companion's figures cover is in a span."""
+    if "interval_end" not in row or row.get("seconds") is None:
+        return False
+    length, end = timedelta(seconds=row["seconds"]), _utc(row["interval_end"])
+    return min(end, until) - max(end - length, since) > length / 2
+
+
+def _utc(moment: str) -> datetime:
+    return datetime.fromisoformat(moment).replace(tzinfo=UTC)
 
 
 def run_names(store: Store) -> list[str]:

@@ -21,6 +21,24 @@ def test_two_runs_are_compared_without_a_table(cpmon: Cpmon, perf: Path):
     assert total["reason"].startswith("3 intervals of the steady state of 2600NP have a value")
 
 
+def test_a_part_of_each_run_is_compared_as_a_run_with_that_steady_state(cpmon: Cpmon, perf: Path):
+    runs = ("compare", "--base", "2600NP", "--run", "3600P1", "--store", perf, "--format", "json")
+    whole = cpmon(*runs)
+    around = cpmon(*runs, "--since", "13:00", "--until", "15:00")
+    assert around.text == whole.text
+    assert [line.split(" on ")[1] for line in around.err.splitlines()] == [
+        "2001-11-13 UTC",
+        "2001-12-11 UTC",
+    ]
+    minute = json.loads(cpmon(*runs, "--since", "14:01", "--until", "14:02").text)["metrics"]
+    (total,) = (metric for metric in minute if metric["measure"] == "total_util")
+    for run, key in (("2600NP", "base_value"), ("3600P1", "value")):
+        span = ("--run", run, "--since", "14:01", "--until", "14:02", "--format", "json")
+        report = cpmon("report", "system_summary_by_time", *span, "--store", perf)
+        (line,) = json.loads(report.text)
+        assert total[key] == pytest.approx(line["total_util"] * 100)
+
+
 def test_a_comparison_is_written_as_a_page(cpmon: Cpmon, perf: Path, tmp_path: Path):
     page = tmp_path / "page.html"
     answer = cpmon("compare", "timer_t1", "--store", perf, "--format", "html", "-o", page)

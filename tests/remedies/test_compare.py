@@ -42,6 +42,11 @@ rows = [{{ label = "Total", source = "v", measure = "total_util" }}]
             "--run after --base before",
             marks=tries("name-unknown", "did you mean"),
         ),
+        pytest.param(
+            "--run after --base before --since 2001-01-01 --until 2001-01-02",
+            "--run after --base before",
+            marks=tries("run-outside-span"),
+        ),
     ],
 )
 def test_runs_that_are_named_as_the_message_says_are_compared(

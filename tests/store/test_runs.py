@@ -13,6 +13,7 @@ from cpmon.reduce import reductions
 from cpmon.reduce.engine.reducing import reduce
 from cpmon.store import Run, Store, connect, save_run
 from cpmon.store.results.reduced import kept
+from cpmon.store.runs.runs import part_of_run
 from tests.dumps import dump, fields, interval
 from tests.scenarios import CONFIG
 
@@ -107,6 +108,28 @@ def test_a_steady_state_lands_and_is_the_whole_run_where_none_was_named(
     dump_file.with_name("a.run.toml").write_text(RUN.replace("[attributes]", times))
     ingest(dump_file, store)
     assert ask(store, ask_steady) == [("2001-12-18 10:02:00", "2001-12-18 10:02:30")]
+
+
+def test_a_part_of_a_run_has_its_times_and_the_figures_that_cover_it(store: Store, dump_file: Path):
+    ingest(dump_file, store)
+    reduce(store, [], Settings())
+    since, until = (datetime(2001, 12, 18, 10, 2, second, tzinfo=UTC) for second in (1, 59))
+    for bounds, seen in (
+        ((None, None), ("10:01:30", "10:03:00", 2, 0, 2)),
+        ((None, since), ("10:01:30", "10:02:01", 1, 1, 1)),
+        ((since, None), ("10:02:01", "10:03:00", 1, 0, 1)),
+        ((since, until), ("10:02:01", "10:02:59", 1, 0, 0)),
+    ):
+        with connect(store, reductions()) as connection:
+            connection.measure([part_of_run(store, "R1", *bounds)])
+            (row,) = connection.execute(
+                "SELECT strftime(steady_since, '%H:%M:%S'), strftime(steady_until, '%H:%M:%S'),"
+                " (SELECT count(*) FROM meta.throughput), (SELECT count(*) FROM meta.hardware),"
+                " (SELECT intervals FROM run_summary) FROM meta.run"
+            ).fetchall()
+        assert row == seen
+    with pytest.raises(CpmonError, match="has no steady state in the span"):
+        part_of_run(store, "R1", datetime(2001, 12, 19, tzinfo=UTC), None)
 
 
 @pytest.mark.parametrize(
