@@ -1,6 +1,6 @@
 """Write the generated pages of docs/: `python -m tools.make_docs`, run by `make docs`.
 
-docs/dictionary.md comes from the Arrow schemas of the landed tables, docs/cli-reference.md from
+docs/dictionary* come from the Arrow schemas of the landed tables, docs/cli-reference.md from
 the help texts of the commands, docs/findings.md from the catalogue of findings, docs/errors.md from
 the places that raise errors, docs/reports.md and docs/report-names.md from reports and reductions,
 and the manual pages, man/*.1, from the help texts of the commands.
@@ -15,77 +15,16 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import click
-import pyarrow as pa
 
 from cpmon.ingest.findings import Code, Severity
-from cpmon.schemas import HEADER, layouts
-from cpmon.schemas.arrow import ROW, TAIL, schemas
 
+from .dictionary_pages import dictionary_pages
 from .error_codes import catalogue
 from .man_pages import man_pages
 from .report_pages import names_page, report_page
 
 ROOT = Path(__file__).resolve().parent.parent
 GENERATED = "<!-- Written by `make docs`; changes belong into what it is made from. -->"
-
-
-def dictionary() -> str:
-    """The data dictionary: a section per landed table, a row per column."""
-    return "\n".join(_dictionary()) + "\n"
-
-
-def _dictionary() -> Iterator[str]:
-    records = {layout.name: layout for layout in layouts()}
-    yield from ("# Data dictionary", "", GENERATED, "")
-    yield (
-        "Every table that a dump lands in, under IBM's names. In SQL the rows as landed"
-        " are in\n`monitor.<table>`; samples are also in `interval.<table>`, where counters and"
-        " countdowns are deltas.\nThe same text is in `meta.dictionary` and in the comments of the"
-        " columns."
-    )
-    header = ", ".join(f"`{f.name}` ({f.length} bytes at {f.offset})" for f in HEADER)
-    yield from ("", "Offsets in a record count from the first byte of its header:", f"{header}.")
-    yield from ("Offsets in tables of entries count from the first byte of the entry.", "")
-    yield from ("Every table starts with the columns", "")
-    yield from _table([*ROW])
-    yield from ("", f"and ends with `{TAIL.name}`: {_said(TAIL, 'meaning')}")
-    for name, schema in sorted(schemas().items()):
-        facts = {key.decode(): value.decode() for key, value in (schema.metadata or {}).items()}
-        yield from ("", f"## {name}", "", f"{facts.get('title', '')}.".lstrip("."))
-        if layout := records.get(name):
-            yield (
-                f"Domain {layout.domain}, record {layout.record}: {layout.kind}, one row per"
-                f" {layout.grain}."
-            )
-        if keys := facts.get("keys"):
-            yield f"Keys beside `tod`: {', '.join(f'`{key}`' for key in keys.split())}."
-        if provenance := facts.get("provenance"):
-            yield f"Layout: {provenance}."
-        own = [field for field in schema if field not in (*ROW, TAIL)]
-        if own:
-            yield ""
-            yield from _table(own)
-
-
-COLUMNS = ("offset", "length", "type", "role", "unit", "since", "until", "provenance", "meaning")
-
-
-def _table(fields: Sequence[pa.Field]) -> Iterator[str]:
-    """A Markdown table of columns; what no field of the table says is left out."""
-    used = [name for name in COLUMNS if any(_said(field, name) for field in fields)]
-    yield "| " + " | ".join(("column", *used)) + " |"
-    yield "|---" * (1 + len(used)) + "|"
-    for field in fields:
-        yield "| " + " | ".join((f"`{field.name}`", *(_said(field, n) for n in used))) + " |"
-
-
-def _said(field: pa.Field, name: str) -> str:
-    """One fact of a field's metadata, safe inside a Markdown table; the Arrow type in its place."""
-    facts = field.metadata or {}
-    said: str = facts.get(name.encode(), b"").decode()
-    if name == "type" and not said:
-        said = str(field.type)
-    return said.replace("|", "\\|").replace("<", "&lt;")
 
 
 def cli_reference() -> str:
@@ -170,7 +109,6 @@ def _cell(text: str) -> str:
 
 
 PAGES: dict[str, Callable[[], str]] = {
-    "docs/dictionary.md": dictionary,
     "docs/cli-reference.md": cli_reference,
     "docs/findings.md": findings,
     "docs/errors.md": errors,
@@ -182,6 +120,7 @@ PAGES: dict[str, Callable[[], str]] = {
 def main(arguments: Sequence[str]) -> int:
     """Write the pages, or with `--check` name those that are not current."""
     texts = {name: make() for name, make in PAGES.items()}
+    texts |= dictionary_pages(GENERATED)
     texts |= {f"man/{name}": text for name, text in man_pages().items()}
     stale = []
     for name, text in texts.items():
@@ -192,9 +131,9 @@ def main(arguments: Sequence[str]) -> int:
         if "--check" not in arguments:
             path.parent.mkdir(exist_ok=True)
             path.write_text(text, encoding="utf-8")
-    for path in (ROOT / "man").glob("*.1"):
-        if f"man/{path.name}" not in texts:
-            stale.append(f"man/{path.name}")
+    for path in (*ROOT.glob("man/*.1"), *ROOT.glob("docs/dictionary/*.md")):
+        if (name := path.relative_to(ROOT).as_posix()) not in texts:
+            stale.append(name)
             if "--check" not in arguments:
                 path.unlink()
     said = "not current, run make docs" if "--check" in arguments else "written"

@@ -14,6 +14,7 @@ from cpmon.reduce.metrics.report_set import metric_of, reports
 from cpmon.reduce.reports.layout_notes import THREAD_TIMES
 from cpmon.schemas.arrow import schemas
 from tools import make_docs
+from tools.dictionary_pages import dictionary_pages
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -44,10 +45,19 @@ def test_the_command_reference_shows_the_help_of_every_command_that_is_not_hidde
 
 
 def test_the_dictionary_has_every_table_and_every_column():
-    text = make_docs.dictionary()
+    contents, *pages = dictionary_pages(make_docs.GENERATED).values()
+    text = "".join((contents, *pages))
     for name, schema in schemas().items():
-        assert f"\n## {name}\n" in text
+        assert text.count(f"\n## {name}\n") == 1
         assert [field.name for field in schema if f"`{field.name}`" not in text] == []
+        assert f".md#{name})" in contents
+
+
+def test_the_committed_pages_of_the_dictionary_are_current():
+    pages = dictionary_pages(make_docs.GENERATED)
+    files = [ROOT / "docs" / "dictionary.md", *(ROOT / "docs" / "dictionary").iterdir()]
+    committed = {f.relative_to(ROOT).as_posix(): f.read_text(encoding="utf-8") for f in files}
+    assert committed == pages, "run make docs and review the diff"
 
 
 def test_the_page_of_findings_has_every_code_with_what_to_do():
