@@ -88,7 +88,7 @@ def command(
         selection = {**named, "moment": parse_moment(moment, printed, datetime.now(UTC), day)}
     with opened(store) as connection:
         explanation = explain(
-            connection, **selection, base=base, against=against, settings=settings
+            connection, **selection, base=base, against=against, zone=printed, settings=settings
         )
     out.write(render_explanation(explanation, out.format, printed, top))
     say_notes(doubts)

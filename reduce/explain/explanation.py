@@ -14,6 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import duckdb
 import numpy as np
@@ -25,7 +26,7 @@ from ...store.catalogue.connection import point, systems_of
 from ...store.scope import ALL, Scope
 from ..compare.change_test import FEWEST, Array, adjusted
 from ..metrics import Metric
-from ..reports.cells import utc
+from ..reports.cells import UTC_ZONE, utc
 from ..reports.report_sql import run_window
 from ..rules.exceptions import exceptions
 from .departure import LEAST, Departures, departures
@@ -170,6 +171,7 @@ def explain(  # noqa: PLR0913 - each is an option of the command
     until: datetime | None = None,
     base: str | None = None,
     against: str = "auto",
+    zone: ZoneInfo = UTC_ZONE,
     settings: Settings | None = None,
 ) -> Explanation:
     """Explain what was different in an interval or a span.
@@ -183,6 +185,7 @@ def explain(  # noqa: PLR0913 - each is an option of the command
         base: the run whose steady state is the baseline.
         against: `before` for the time before the span, `days` for the same hours of other days,
             `auto` for the latter if there are FEWEST_DAYS of them.
+        zone: the zone whose hours these are.
 
     Raises:
         CpmonError: a name is unknown, or no interval is in the span.
@@ -192,7 +195,7 @@ def explain(  # noqa: PLR0913 - each is an option of the command
     whole = moment is None and since is None and until is None
     span = _span(con, window, utc(moment), utc(since), utc(until))
     base = base or (named if whole and named != run else None)
-    baseline = _baseline(con, span, base, against)
+    baseline = _baseline(con, span, base, against, zone)
     judged = _judged(con, span, baseline) if baseline else _Judged((), 0, ())
     nearby, remarks = _exceptions(con, span, baseline, settings)
     lines = [*judged.lines, *nearby, *_events(con, span, baseline)]
@@ -266,7 +269,7 @@ def _span(
 
 
 def _baseline(
-    con: duckdb.DuckDBPyConnection, span: Scope, base: str | None, against: str
+    con: duckdb.DuckDBPyConnection, span: Scope, base: str | None, against: str, zone: ZoneInfo
 ) -> Baseline | None:
     """The baseline of a span; None if there is none."""
     assert span.since and span.until
@@ -276,7 +279,7 @@ def _baseline(
             "SELECT steady_since, steady_until FROM meta.run WHERE run_id = ?", [base]
         ).fetchall()
         return Baseline(Scope(system, since, until), f"run {base}", by_time=False)
-    if against != "before" and (found := _other_days(con, span, against == "days")):
+    if against != "before" and (found := _other_days(con, span, zone, against == "days")):
         return found
     if against == "days":
         return None
@@ -289,7 +292,9 @@ def _baseline(
     return Baseline(scope, text, trend=True) if _count(con, scope) >= LEAST else None
 
 
-def _other_days(con: duckdb.DuckDBPyConnection, span: Scope, wanted: bool) -> Baseline | None:
+def _other_days(
+    con: duckdb.DuckDBPyConnection, span: Scope, zone: ZoneInfo, wanted: bool
+) -> Baseline | None:
     """The same hours of the days before, if there are enough of them."""
     assert span.since and span.until
     length = span.until - span.since
@@ -297,18 +302,24 @@ def _other_days(con: duckdb.DuckDBPyConnection, span: Scope, wanted: bool) -> Ba
         return None
     around = AROUND if length < 2 * AROUND else timedelta(0)
     begin, width = span.since - around, length + 2 * around
-    scope = Scope(span.system, begin - timedelta(days=DAYS), begin - timedelta(days=1) + width)
-    condition = (
-        f"(epoch(interval_end) - {begin.replace(tzinfo=UTC).timestamp()!r} - 1e-3 + 86400.0 *"
-        f" {DAYS}) % 86400 < {width.total_seconds()!r}"
-    )
+    begins = [_days_before(begin, days, zone) for days in range(DAYS, 0, -1)]
+    scope = Scope(span.system, begins[0], begins[-1] + width)
+    hours = [Scope(None, each, each + width).condition() for each in begins]
+    # Which of the hours an interval lies in: a day of the zone may have two dates.
+    number = " ".join(f"WHEN {condition} THEN {n}" for n, condition in enumerate(hours))
     ((days,),) = con.execute(
-        f"SELECT count(DISTINCT CAST(interval_end AS DATE)) FROM meta.interval"
-        f" WHERE {scope.condition()} AND {condition}"
+        f"SELECT count(DISTINCT CASE {number} END) FROM meta.interval WHERE {scope.condition()}"
     ).fetchall()
     if days < (1 if wanted else FEWEST_DAYS):
         return None
+    condition = f"({' OR '.join(hours)})"
     return Baseline(scope, f"the same hours of {counted(days, 'day')} before", condition)
+
+
+def _days_before(moment: datetime, days: int, zone: ZoneInfo) -> datetime:
+    """The same time of the day of a zone, some days before; UTC without zone, as `moment`."""
+    local = moment.replace(tzinfo=UTC).astimezone(zone) - timedelta(days=days)
+    return local.astimezone(UTC).replace(tzinfo=None)
 
 
 def _count(con: duckdb.DuckDBPyConnection, scope: Scope, condition: str = "true") -> int:

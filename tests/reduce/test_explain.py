@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
@@ -209,6 +210,31 @@ def test_an_object_with_an_unknown_value_contributes_nothing(tmp_path: Path) -> 
         found = explain(con, moment=datetime(2001, 12, 18, 10, last, tzinfo=UTC))
     (line,) = (line for line in found.lines if line.name == "total_util")
     assert {each.object for each in line.contributors} == {"STOPPED"}
+
+
+def test_hours_of_other_days_are_those_of_the_zone(tmp_path: Path) -> None:
+    """Each day is busy from 9 to 10 in Berlin, where summer time begins on the last one."""
+    berlin, quarter = ZoneInfo("Europe/Berlin"), 900
+    first = (datetime(2002, 3, 25, tzinfo=UTC) - datetime(2001, 12, 18, 10, tzinfo=UTC)).days
+    sets, used = [], 0.0
+    for number in range(7 * 96):
+        at = (first + 1) * 86400 - 10 * 3600 + number * quarter
+        begin = datetime(2001, 12, 18, 10, tzinfo=UTC) + timedelta(seconds=at - quarter)
+        is_busy = begin.astimezone(berlin).hour == 9
+        used += quarter * (0.9 if is_busy else 0.1) + number * 7 % 5
+        busy = fields("sytprp", at, pfxcpuad=0, pfxutime=round(used * TOD))
+        sets.append(interval(at, *([] if number else [CONFIG]), busy))
+    (tmp_path / "a.mon").write_bytes(dump(*sets))
+    until = datetime(2002, 3, 31, 10, tzinfo=berlin)
+    span = {"since": until - timedelta(hours=1), "until": until + timedelta(seconds=1)}
+    with connect(landed(tmp_path, tmp_path / "a.mon"), reductions()) as con:
+        same = explain(con, **span, against="days", zone=berlin)
+        shifted = explain(con, **span, against="days")
+    assert same.baseline and same.baseline.text == "the same hours of 6 days before"
+    assert same.intervals == (4, 24)
+    assert not any(line.name == "total_util" for line in same.lines)
+    (line,) = (line for line in shifted.lines if line.name == "total_util")
+    assert line.value > 80 and line.usual < 20
 
 
 def test_a_damaged_dump_gives_no_metric_and_names_the_loss(tmp_path: Path) -> None:
