@@ -168,6 +168,8 @@ def command(
 
     With --html no NAME is given: a page for each run (or system without runs) has them all, and
     index.html lists the pages. They need no network. Run cpmon reduce before, it is faster then.
+    With --top N the N greatest users, devices, processors, partitions and classes have pages of
+    their own too, with --user, --device, --cpu, --partition or --class that one; tables link them.
 
     Several reports stand one below the other, or each on a sheet of an XLSX file.
 
@@ -186,17 +188,21 @@ def command(
       cpmon report dasd_by_activity --store perf/ --device 0A00-0AFF --where "ssch_rate > 10"
       cpmon report user_paging dasd_by_activity --store perf/ --run 2600NP -o reports.xlsx
       cpmon report --html --store perf/ --run 2600NP -o pages/
+      cpmon report --html --store perf/ --run 2600NP --top 10 -o pages/
       cpmon report paging_by_time --store perf/ --run 2600NP --plot paging.png
       cpmon report --new LINUX_USERS --like USER_RESOURCE_UTIL
     """
     options = {"each": narrowed.pop("top_of") == "line", **narrowed}
     if html:
-        if names or plot or columns or any(options[key] for key in options if key != "zone"):
+        pages = {key: options.pop(key) for key in ("zone", "objects", "top")}
+        if names or plot or columns or any(options.values()):
             raise click.UsageError(
                 "--html takes --run, --system, --since, --until and --tz: a page has all reports"
             )
+        if any(_is_several(value) for value in pages["objects"].values()):
+            raise click.UsageError("--html follows one object: name no pattern and no range")
         say_notes(doubts)
-        _write_pages(store, out, selection | {"zone": options["zone"]})
+        _write_pages(store, out, selection | pages | {"top": pages["top"] or 0})
         return
     context = click.get_current_context()
     if any(context.meta.get(f"cpmon.report.{key}") for key in (NEW, LIKE)):
@@ -216,6 +222,11 @@ def command(
     else:
         say_notes(doubts)
     out.write_paged(render_reports(reports, out.format, _screen(out, wide)), pager)
+
+
+def _is_several(value: Any) -> bool:
+    """Whether an object option has a pattern or a range."""
+    return isinstance(value, tuple) or (isinstance(value, str) and any(c in value for c in "*?"))
 
 
 def _screen(out: Output, wide: bool) -> Screen | None:

@@ -33,6 +33,9 @@ from .chart import TILES, Chart, Tile, charts, column_of, hover_values, object_n
 from .drawing import over_time, svg
 
 DAY = timedelta(days=1)
+Links = Mapping[tuple[str, Any], str]
+"""Option that follows an object (`user`), and its value -> address of the page of the object."""
+NO_LINKS: Links = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,13 +167,18 @@ class Content:
 
 
 def read_content(
-    con: duckdb.DuckDBPyConnection, window: Window, zone: ZoneInfo, settings: Settings
+    con: duckdb.DuckDBPyConnection,
+    window: Window,
+    zone: ZoneInfo,
+    settings: Settings,
+    links: Links = NO_LINKS,
 ) -> Content:
     """Read the content of the page of a window.
 
     Args:
         con: a connection on which the reductions are views.
         zone: time zone of the printed times.
+        links: the objects that have pages; cells of tables that name one link to its page.
     """
     by = window.step()
     read = partial(report, con, **window.selection, zone=zone.key, settings=settings)
@@ -187,7 +195,7 @@ def read_content(
             tuple(_rows(con, "dumps.sql", window)),
             tuple(_rows(con, "findings.sql", window)),
             tuple(_figures(con, window, by, zone, limits)),
-            tuple(_groups(read, window)),
+            tuple(_groups(read, window, links)),
             by,
         )
 
@@ -222,10 +230,10 @@ def _figures(
         yield Figure(chart, picture, hover_values(points, zone))
 
 
-def _groups(read: Read, window: Window) -> list[Group]:
+def _groups(read: Read, window: Window, links: Links) -> list[Group]:
     listings: dict[str, list[Listing]] = {name: [] for name in TITLES}
     for listed in reports().values():
-        listings.setdefault(listed.group, []).append(_listing(read, window, listed))
+        listings.setdefault(listed.group, []).append(_listing(read, window, listed, links))
     return [
         Group(name, TITLES.get(name, name.capitalize()), tuple(of_group))
         for name, of_group in listings.items()
@@ -233,13 +241,13 @@ def _groups(read: Read, window: Window) -> list[Group]:
     ]
 
 
-def _listing(read: Read, window: Window, listed: Report) -> Listing:
+def _listing(read: Read, window: Window, listed: Report, links: Links) -> Listing:
     try:
         result = short_report(read, window, listed)
     except CpmonError as error:
         return Listing(listed.name, listed.title, missing=str(error))
     docs = {column.name: column.doc for column in reduction(listed.reduction).columns}
-    return listing(result, docs)
+    return listing(result, docs, links)
 
 
 def _rows(con: duckdb.DuckDBPyConnection, file: str, window: Window) -> list[dict[str, Any]]:
@@ -303,10 +311,11 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell text, and its number where that cannot be parsed from the text ("101k")."""
+    """A cell text, its number where that cannot be parsed from the text ("101k"), and a link."""
 
     text: str
     number: str = ""
+    href: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,14 +366,15 @@ def short_report(
     return replace(result, table=result.table.slice(0, most), notes=(note, *result.notes))
 
 
-def listing(result: ReportResult, docs: dict[str, str]) -> Listing:
+def listing(result: ReportResult, docs: dict[str, str], links: Links = NO_LINKS) -> Listing:
     """Convert a report to a table.
 
     Args:
         docs: column of the reduction -> documentation.
+        links: addresses of the objects that have pages.
     """
     report = result.report
-    columns = [_cells(result, column) for column in report.columns]
+    columns = [_linked(result, column, _cells(result, column), links) for column in report.columns]
     below = [
         (Cell(name), *(_cell(result, c, values.get(c.name)) for c in report.columns[1:]))
         for name, values in result.summaries
@@ -378,6 +388,18 @@ def listing(result: ReportResult, docs: dict[str, str]) -> Listing:
         tuple(below),
         result.notes,
     )
+
+
+def _linked(
+    result: ReportResult, column: ReportColumn, cells: list[Cell], links: Links
+) -> list[Cell]:
+    """The cells of a column, with links where they name an object that has a page."""
+    followed = [option for option, name in result.report.follows.items() if name == column.name]
+    if not links or not followed:
+        return cells
+    values = result.table.column(column.name).to_pylist()
+    addresses = (links.get((followed[0], value), "") for value in values)
+    return [replace(cell, href=href) for cell, href in zip(cells, addresses, strict=True)]
 
 
 def _head(result: ReportResult, column: ReportColumn, about: str) -> Head:

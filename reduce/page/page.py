@@ -6,23 +6,27 @@ and its content security policy forbids the browser to fetch anything.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import duckdb
 
 from ...config import Settings
 from ...config.moments import find_zone
+from ...core.errors import NothingToReportError
 from ...core.text import length_of_time
 from ...render.html import html_page
 from ...render.printing import Format, show
 from ..reports.cells import clock
-from .content import Window, file_names, read_content, windows
+from .content import NO_LINKS, Links, Window, file_names, read_content, windows
 from .drawing import runs_figure
+from .object_page import object_files, object_title, read_object, top_objects
 
 Write = Callable[[Path, bytes], None]
 
@@ -57,9 +61,13 @@ def write_pages(  # noqa: PLR0913 - each is an option of the command
     since: datetime | None = None,
     until: datetime | None = None,
     zone: str | None = None,
+    top: int = 0,
+    objects: Mapping[str, Any] | None = None,
     settings: Settings | None = None,
 ) -> list[Path]:
     """Write a page for each run, and for each system without runs in the span, and the index.
+
+    The pages of objects stand in a folder beside the page of their window, named after it.
 
     Args:
         con: a connection on which the reductions are views.
@@ -69,6 +77,8 @@ def write_pages(  # noqa: PLR0913 - each is an option of the command
         since, until: limit every window, UTC without zone.
         zone: time zone of the printed times; by default from the settings, which may have one for
             each system.
+        top: so many objects of each kind get pages, the greatest.
+        objects: objects that get pages as well, as option and value.
 
     Returns:
         The files, the index last.
@@ -79,12 +89,23 @@ def write_pages(  # noqa: PLR0913 - each is an option of the command
     settings = settings or Settings()
     page_windows = windows(con, run, system, since, until)
     names = file_names(page_windows)
-    written = []
+    written: list[Path] = []
+    found: set[tuple[str, Any]] = set()
     for window, name in zip(page_windows, names, strict=True):
         hours = find_zone(zone or settings.zone(window.system))
-        content = read_content(con, window, hours, settings)
+        chosen = top_objects(con, window, top, settings) if top else []
+        chosen = list(dict.fromkeys([*chosen, *(objects or {}).items()]))
+        with_pages, links = _write_objects(
+            con, folder / name, write, window, chosen, hours, settings
+        )
+        written += with_pages
+        found |= links.keys()
+        content = read_content(con, window, hours, settings, links)
         written.append(folder / name)
         write(written[-1], rendered("page.html", content=content, zone=hours))
+    for kind, value in (objects or {}).items():
+        if (kind, value) not in found:
+            raise NothingToReportError(f"no report has a line of {object_title(kind, value)}")
     hours = find_zone(zone or settings.timezone)
     lines = read_lines(con, page_windows, names)
     written.append(folder / "index.html")
@@ -93,6 +114,51 @@ def write_pages(  # noqa: PLR0913 - each is an option of the command
         rendered("index.html", measures=MEASURES, groups=_systems(con, lines), zone=hours),
     )
     return written
+
+
+def object_page(
+    con: duckdb.DuckDBPyConnection,
+    window: Window,
+    kind: str,
+    value: Any,
+    zone: ZoneInfo,
+    settings: Settings,
+    trail: Sequence[tuple[str, str]],
+    links: Links = NO_LINKS,
+) -> bytes:
+    """The page of any object of a window; `read_object` describes the arguments and the errors.
+
+    Args:
+        trail: text and address of the pages above it, the index first.
+    """
+    content = read_object(con, window, kind, value, zone, settings, links)
+    return rendered("object.html", content=content, zone=zone, trail=trail)
+
+
+def _write_objects(
+    con: duckdb.DuckDBPyConnection,
+    page: Path,
+    write: Write,
+    window: Window,
+    objects: Sequence[tuple[str, Any]],
+    zone: ZoneInfo,
+    settings: Settings,
+) -> tuple[list[Path], Links]:
+    """Write the pages of objects into the folder beside the page of their window.
+
+    Returns:
+        The files, and the addresses of the objects as seen from that page.
+    """
+    files = object_files(objects)
+    trail = [("All pages", "../index.html"), (window.title, f"../{page.name}")]
+    written: dict[tuple[str, Any], Path] = {}
+    for (kind, value), name in files.items():
+        with suppress(NothingToReportError):
+            data = object_page(con, window, kind, value, zone, settings, trail)
+            written[kind, value] = page.with_suffix("") / name
+            write(written[kind, value], data)
+    links = {each: f"{file.parent.name}/{file.name}" for each, file in written.items()}
+    return list(written.values()), links
 
 
 @dataclass(frozen=True, slots=True)

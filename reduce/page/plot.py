@@ -39,8 +39,25 @@ def plot_report(result: ReportResult, format: str, columns: Sequence[str] = ()) 
     Raises:
         CpmonError: no such format or column, or the report has no numeric data.
     """
-    panels = [_panel(result, group) for group in _grouped(result, _columns(result, columns))]
-    return drawn_alone(result, stacked(panels), format)
+    drawn = [
+        bars(chart, points, alone=True)
+        if chart.kind is ChartKind.BARS
+        else over_time(chart, points, result.zone, alone=True)
+        for chart, points in panels(result, columns)
+    ]
+    return drawn_alone(result, stacked(drawn), format)
+
+
+def panels(result: ReportResult, columns: Sequence[str] = ()) -> list[tuple[Chart, Points]]:
+    """The charts of a report and their points, one for each unit or, by object, each column.
+
+    Args:
+        columns: as for `plot_report`.
+
+    Raises:
+        CpmonError: no such column, or the report has no numeric data.
+    """
+    return [_panel(result, group) for group in _grouped(result, _columns(result, columns))]
 
 
 def drawn_alone(result: ReportResult, spec: dict[str, Any], format: str) -> bytes:
@@ -115,7 +132,7 @@ def _is_split(result: ReportResult) -> bool:
     return len(objects) > 1
 
 
-def _panel(result: ReportResult, columns: list[ReportColumn]) -> dict[str, Any]:
+def _panel(result: ReportResult, columns: list[ReportColumn]) -> tuple[Chart, Points]:
     """One panel; its axis title is the unit, and for a single column also its heading."""
     first = columns[0]
     single = len(columns) == 1
@@ -124,13 +141,11 @@ def _panel(result: ReportResult, columns: list[ReportColumn]) -> dict[str, Any]:
     kind = ChartKind.BARS if result.lines is Lines.OBJECT else ChartKind.LINES
     chart = Chart(first.name, result.report.title, "", (), kind, axis=axis)
     if result.lines is Lines.OBJECT:
-        return bars(chart, _objects(result, columns), alone=True)
+        return chart, _objects(result, columns)
     if _is_split(result):
-        points = _split(result, first)
-    else:
-        tables = [series_of(result.table, column, column.heading) for column in columns]
-        points = Points(pa.concat_tables(tables), tuple(column.heading for column in columns))
-    return over_time(chart, points, result.zone, alone=True)
+        return chart, _split(result, first)
+    tables = [series_of(result.table, column, column.heading) for column in columns]
+    return chart, Points(pa.concat_tables(tables), tuple(column.heading for column in columns))
 
 
 def _split(result: ReportResult, column: ReportColumn) -> Points:

@@ -38,6 +38,11 @@ CASES: list[Case] = [
         "report events -o OUT --store LAB",
     ),
     (
+        "--html follows one object: name no pattern and no range",
+        "report --html --user LNX* -o OUT --store LAB",
+        "report --html -o OUT --store TINY",
+    ),
+    (
         "--at names one interval: leave out --since and --until",
         "explain --at 2003-05-06T08:30 --since 2003-05-06T08:00 --store LAB",
         "explain --at 2003-05-06T08:30 --store LAB",

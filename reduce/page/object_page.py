@@ -1,0 +1,194 @@
+"""Pages of objects: a user, device, processor, partition or user class over the span of a page."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from functools import partial
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import duckdb
+import msgspec
+
+from ...config import Settings
+from ...core.errors import NothingToReportError
+from ..metrics.metric import TIME
+from ..metrics.report_set import Lines, Report, reports
+from ..reductions.reductions import reduction
+from ..reports.cells import cell_text
+from ..reports.narrowing import WILD, WITH_PATTERNS
+from ..reports.report import ReportResult, report
+from .chart import column_of, hover_values
+from .content import (
+    MOST_LINES,
+    MOST_ROWS,
+    NO_LINKS,
+    Figure,
+    Links,
+    Listing,
+    Read,
+    Window,
+    listing,
+    plain_name,
+)
+from .drawing import over_time, svg
+from .plot import panels
+
+MAIN = {
+    "user": "USER_RESOURCE_UTIL",
+    "device": "DASD_BY_ACTIVITY",
+    "cpu": "PROCESSORS",
+    "partition": "LPAR",
+    "class": "UCLASS_RESOURCE_UTIL",
+}
+"""Option that follows an object -> the report whose order ranks the objects."""
+TITLES = {
+    "user": "User",
+    "device": "Device",
+    "cpu": "Processor",
+    "partition": "Partition",
+    "class": "Class",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectContent:
+    """The content of the page of an object.
+
+    Attributes:
+        title: kind and name of the object.
+        thinned: length of time that a point of the charts covers; None: one interval.
+    """
+
+    title: str
+    window: Window
+    figures: tuple[Figure, ...]
+    listings: tuple[Listing, ...]
+    thinned: timedelta | None
+
+
+def read_object(
+    con: duckdb.DuckDBPyConnection,
+    window: Window,
+    kind: str,
+    value: Any,
+    zone: ZoneInfo,
+    settings: Settings,
+    links: Links = NO_LINKS,
+) -> ObjectContent:
+    """Read the content of the page of an object: every report that can follow it.
+
+    Any object of a window can be asked for, whether or not tables link to it. Fill in
+    `object.html` with `content`, `zone` and `trail` (text and address of the pages above it).
+
+    Args:
+        con: a connection on which the reductions are views.
+        kind: key of MAIN.
+        value: the object as `report` takes it: a device is its number.
+        zone: time zone of the printed times.
+        links: other objects that have pages.
+
+    Raises:
+        NothingToReportError: no report has a line of the object in the window.
+        CpmonError: no such user class.
+    """
+    read: Read = partial(
+        report,
+        con,
+        **window.selection,
+        objects={kind: value},
+        zone=zone.key,
+        settings=settings,
+    )
+    results = list(_results(read, window, kind))
+    if not results:
+        read(MAIN[kind])  # raises with the reason
+        raise NothingToReportError(f"no report has a line of {object_title(kind, value)}")
+    listings = []
+    for result in results:
+        docs = {column.name: column.doc for column in reduction(result.report.reduction).columns}
+        listings.append(listing(result, docs, links))
+    return ObjectContent(
+        object_title(kind, value),
+        window,
+        tuple(figure for result in results for figure in _figures(result)),
+        tuple(listings),
+        window.step(MOST_LINES),
+    )
+
+
+def _results(read: Read, window: Window, kind: str) -> Iterator[ReportResult]:
+    """The reports that follow the object and have lines of it, the main report first."""
+    able = [each for each in reports().values() if _followed(each, kind)]
+    for each in sorted(able, key=lambda each: each.name != MAIN[kind]):
+        with suppress(NothingToReportError):
+            if each.lines is Lines.ROW:
+                yield read(each.name, top=MOST_ROWS)
+            elif each.lines is Lines.OBJECT and kind not in each.follows:
+                yield read(each.name, top=MOST_LINES)  # the users of a class
+            else:
+                result = read(each.name, by=window.step(MOST_LINES))
+                yield replace(result, table=result.table.slice(0, MOST_LINES))
+
+
+def _followed(each: Report, kind: str) -> bool:
+    return kind in each.follows or (
+        kind == "class" and "user" in each.follows and each.lines is Lines.OBJECT
+    )
+
+
+def _figures(result: ReportResult) -> Iterator[Figure]:
+    """The charts of a report that has lines over time."""
+    if result.lines is not Lines.TIME or TIME not in result.table.column_names:
+        return
+    for number, (chart, points) in enumerate(panels(result)):
+        if not points.is_empty:
+            name = f"{result.report.name.lower()}-{number}"
+            shown = msgspec.structs.replace(chart, name=name)
+            picture = svg(over_time(shown, points, result.zone), shown.title, shown.title, name)
+            yield Figure(shown, picture, hover_values(points, result.zone))
+
+
+def object_title(kind: str, value: Any) -> str:
+    """The kind of an object and its printed name; device numbers are hexadecimal."""
+    main = reports()[MAIN[kind]]
+    return f"{TITLES[kind]} {cell_text(column_of(main, main.follows[kind]), value)}"
+
+
+def top_objects(
+    con: duckdb.DuckDBPyConnection, window: Window, top: int, settings: Settings
+) -> list[tuple[str, Any]]:
+    """The greatest objects of each kind in a window, as option and value.
+
+    An object whose name would be read as a pattern is left out.
+    """
+    objects = []
+    for kind, name in MAIN.items():
+        with suppress(NothingToReportError):
+            result = report(con, name, **window.selection, top=top, settings=settings)
+            values = result.table.column(result.report.follows[kind]).unique().to_pylist()
+            objects += [(kind, value) for value in values if _can_be_followed(kind, value)]
+    return objects
+
+
+def _can_be_followed(kind: str, value: Any) -> bool:
+    if kind not in WITH_PATTERNS:
+        return value is not None
+    return bool(value) and not any(sign in value for sign in WILD)
+
+
+def object_files(objects: Sequence[tuple[str, Any]]) -> dict[tuple[str, Any], str]:
+    """A file name for each object, unique also where a file system ignores case."""
+    names: dict[tuple[str, Any], str] = {}
+    taken: set[str] = set()
+    for kind, value in objects:
+        base = plain_name(object_title(kind, value)).lower()
+        candidates = (f"{base}-{n}.html" if n > 1 else f"{base}.html" for n in itertools.count(1))
+        name = next(each for each in candidates if each not in taken)
+        taken.add(name)
+        names[kind, value] = name
+    return names

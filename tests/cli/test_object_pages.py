@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+
+from cpmon.cli.main import Status
+from cpmon.reduce.page import chart, content
+from cpmon.reduce.page.object_page import object_files
+from tests.cli.answer import Cpmon
+
+PAGES = ("report", "--html", "--run", "2600NP")
+HREF = re.compile(r'<a href="([^"#]+)')
+
+
+@pytest.fixture(autouse=True)
+def few_reports(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page of a run has a table of users and one chart."""
+    shown = {"USER_RESOURCE_UTIL", "PROCESSORS"}
+    only = {name: one for name, one in content.reports().items() if one.name in shown}
+    monkeypatch.setattr(content, "reports", lambda: only)
+    monkeypatch.setattr(content, "charts", lambda: chart.CHARTS[:1])
+
+
+def test_tables_link_the_pages_of_the_greatest_and_every_link_leads_to_a_file(
+    cpmon: Cpmon, perf: Path, tmp_path: Path
+):
+    answer = cpmon(*PAGES, "--top", "1", "--store", perf, "-o", tmp_path)
+    assert answer.status == Status.DONE, answer.err
+    pages = sorted(tmp_path.rglob("*.html"))
+    kinds = {page.name.split("-")[0] for page in pages if page.parent != tmp_path}
+    assert kinds == {"user", "device", "processor", "partition", "class"}
+    for page in pages:
+        for href in HREF.findall(page.read_text()):
+            assert (page.parent / unquote(href)).resolve() in pages, (page, href)
+    linked = HREF.findall((tmp_path / "run-2600NP.html").read_text())
+    assert any(href.startswith("run-2600NP/user-") for href in linked)
+    assert any(href.startswith("run-2600NP/processor-") for href in linked)
+
+
+def test_the_page_of_one_object_is_made_on_demand(cpmon: Cpmon, perf: Path, tmp_path: Path):
+    answer = cpmon(*PAGES, "--user", "LINUX186", "--store", perf, "-o", tmp_path)
+    assert answer.status == Status.DONE, answer.err
+    page = (tmp_path / "run-2600NP" / "user-linux186.html").read_text()
+    assert "<h1>User LINUX186</h1>" in page
+    assert page.count("<figure") > 1
+    assert HREF.findall(page)[:2] == ["../index.html", "../run-2600NP.html"]
+    table = page.split('id="t-USER_RESOURCE_UTIL"')[1].split("</table>")[0]
+    assert "LINUX001" not in table
+    assert [path.name for path in (tmp_path / "run-2600NP").iterdir()] == ["user-linux186.html"]
+
+
+def test_an_object_without_a_line_is_named(cpmon: Cpmon, perf: Path, tmp_path: Path):
+    answer = cpmon(*PAGES, "--user", "NOBODY", "--store", perf, "-o", tmp_path)
+    assert answer.status == Status.USAGE
+    assert "no report has a line of User NOBODY" in answer.err
+    assert not (tmp_path / "run-2600NP").exists()
+
+
+def test_files_of_objects_stay_in_their_folder_and_apart():
+    objects = [("user", "../../ETC"), ("user", "A/B"), ("user", "A:B"), ("user", "a/b")]
+    names = list(object_files([*objects, ("device", 0x7C04), ("partition", "<B>")]).values())
+    assert names == [
+        "user-..-..-etc.html",
+        "user-a-b.html",
+        "user-a-b-2.html",
+        "user-a-b-3.html",
+        "device-7c04.html",
+        "partition-b.html",
+    ]
