@@ -528,13 +528,16 @@ def _nothing(
     ).fetchall()
     if not count and (error := _unknown_object(con, definition, span)):
         return error
+    of_system, values = replace(span, since=None, until=None, shift=None, objects=()).where()
+    ((has_intervals,),) = con.execute(
+        f"SELECT count(previous_end) > 0 FROM meta.interval WHERE {of_system}", values
+    ).fetchall()
+    first_sample = "" if has_intervals else "; a first sample alone has no rates"
     return NothingToReportError(
         f"no measured interval of {whose or f'system {span.system}'} is in that span",
         expected=f"intervals that end from {first} to {last} UTC" if count else None,
         found=f"{counted(count, 'measured interval')} of it in all",
-        effect=" ".join(
-            ("there is nothing to report; a first sample alone has no rates", *source_notes)
-        ),
+        effect=" ".join((f"there is nothing to report{first_sample}", *source_notes)),
     )
 
 
