@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,9 @@ from ...core.errors import NothingToReportError
 from ...core.text import length_of_time
 from ...render.html import html_page
 from ...render.printing import Format, show
+from ..metrics.metric import TIME
 from ..reports.cells import clock
+from ..reports.report import report
 from .content import NO_LINKS, Links, Window, file_names, read_content, windows
 from .drawing import runs_figure
 from .object_page import object_files, object_title, read_object, top_objects
@@ -111,7 +113,7 @@ def write_pages(  # noqa: PLR0913 - each is an option of the command
     written.append(folder / "index.html")
     write(
         written[-1],
-        rendered("index.html", measures=MEASURES, groups=_systems(con, lines), zone=hours),
+        rendered("index.html", measures=MEASURES, groups=_systems(con, lines, hours), zone=hours),
     )
     return written
 
@@ -163,21 +165,53 @@ def _write_objects(
 
 @dataclass(frozen=True, slots=True)
 class _System:
-    """The pages of a system, and the figure that compares its runs; empty for a single run."""
+    """The pages of a system.
+
+    Attributes:
+        figure: the chart that compares its runs; empty for a single run.
+        days: day -> processor utilization of its 24 hours, in percent; None where not measured.
+    """
 
     system: str
     lines: Sequence[Line]
     figure: str
+    days: Mapping[str, Sequence[float | None]] = field(default_factory=dict)
 
 
-def _systems(con: duckdb.DuckDBPyConnection, lines: Sequence[Line]) -> list[_System]:
+def _systems(
+    con: duckdb.DuckDBPyConnection, lines: Sequence[Line], zone: ZoneInfo
+) -> list[_System]:
     systems = []
     for number, (system, same) in enumerate(groupby(lines, lambda line: line.window.system)):
         mine = list(same)
         runs = [line.window.run_id for line in mine if line.window.run_id]
         figure = runs_figure(con, runs, f"runs-{number}") if len(runs) > 1 else ""
-        systems.append(_System(system, mine, figure))
+        first = min(line.window.first for line in mine)
+        last = max(line.window.last for line in mine)
+        days = _days(con, system, first, last, zone)
+        systems.append(_System(system, mine, figure, days))
     return systems
+
+
+HOURS = 24
+HOURLY = "SYSTEM_SUMMARY_BY_TIME"
+"""The report whose `total_util` shows how busy an hour was."""
+
+
+def _days(
+    con: duckdb.DuckDBPyConnection, system: str, first: datetime, last: datetime, zone: ZoneInfo
+) -> dict[str, list[float | None]]:
+    """Processor utilization of each hour of each day, in percent, from sums over processors."""
+    days: dict[str, list[float | None]] = {}
+    with suppress(NothingToReportError):
+        hour = timedelta(hours=1)
+        hourly = report(con, HOURLY, system=system, since=first, until=last, by=hour, zone=zone.key)
+        for line in hourly.table.select([TIME, "total_util"]).to_pylist():
+            begin = line[TIME].replace(tzinfo=UTC).astimezone(zone) - timedelta(microseconds=1)
+            hours = days.setdefault(f"{begin:%Y-%m-%d}", [None] * HOURS)
+            if line["total_util"] is not None:
+                hours[begin.hour] = 100 * line["total_util"]
+    return days
 
 
 def rendered(template: str, **values: Any) -> bytes:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from urllib.parse import unquote
@@ -70,3 +71,21 @@ def test_files_of_objects_stay_in_their_folder_and_apart():
         "device-7c04.html",
         "partition-b.html",
     ]
+
+
+def test_the_index_has_a_row_a_day_and_a_cell_an_hour(cpmon: Cpmon, perf: Path, tmp_path: Path):
+    answer = cpmon(*PAGES, "--tz", "Etc/GMT-2", "--store", perf, "-o", tmp_path)
+    assert answer.status == Status.DONE, answer.err
+    hourly = cpmon(
+        *("report", "system_summary_by_time", "--run", "2600NP", "--by", "1h"),
+        *("--store", perf, "--format", "json"),
+    )
+    (line,) = json.loads(hourly.out)
+    assert line["interval_end"].startswith("2001-11-13T15:00")
+    hours = (tmp_path / "index.html").read_text().split('class="data hours"')[1]
+    row = hours.split("<tbody>")[1].split("</tr>")[0]
+    cells = re.findall(r"<td[^>]*>([^<]*)</td>", row)
+    assert len(cells) == 24
+    assert "2001-11-13" in row
+    busy = {hour: text for hour, text in enumerate(cells) if text}
+    assert busy == {16: f"{100 * line['total_util']:.0f}"}  # 14:00 to 15:00 UTC
