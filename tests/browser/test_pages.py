@@ -29,6 +29,16 @@ def test_a_page_asks_for_nothing_but_itself_and_complains_of_nothing(run: Tab, p
     assert run.ask("document.documentElement.dataset.ready") == "yes"
 
 
+def test_no_script_runs_but_that_of_the_page(run: Tab):
+    run.ask(
+        "document.body.append(Object.assign(document.createElement('script'),"
+        " {textContent: 'window.injected = true'}));"
+        "document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=\"injected = true\">')"
+    )
+    assert run.ask("new Promise(done => setTimeout(() => done(window.injected), 200))") is None
+    assert any("script-src" in complaint for complaint in run.complaints)
+
+
 def test_a_comparison_opens_with_its_chart_and_complains_of_nothing(tab: Tab, compared: Path):
     tab.open(compared)
     assert tab.complaints == []
