@@ -329,6 +329,13 @@ def _sheet_sql(column: str, kind: pa.DataType) -> str:
     return _flat_sql(column, kind)
 
 
+def cell_texts(table: pa.Table) -> dict[str, list[str]]:
+    """The cells of each column as text, for a page; repeated names of columns are numbered."""
+    spelled = _spelled(_distinct(table), _flat_sql)
+    columns = zip(spelled.column_names, spelled.columns, strict=True)
+    return {name: _texts(column).to_pylist() for name, column in columns}
+
+
 def _texts(column: pa.ChunkedArray) -> pa.Array:
     """A column as text, empty for NULL; only floats and unusual types need a loop over values."""
     kind = column.type

@@ -30,10 +30,11 @@ ALLOWED: dict[str, frozenset[str]] = {
     "spark": frozenset({"core", "schemas", "config", "jobs", "store", "reduce"}),
     "batch": frozenset({"core", "schemas", "config", "render", "store", "ingest", "reduce"}),
     "generate": frozenset({"core", "schemas", "config"}),
+    "serve": frozenset({"core", "config", "render", "store", "reduce"}),
     "cli": frozenset(
         {
             *("core", "schemas", "config", "store", "ingest", "reduce", "queries", "spark"),
-            *("render", "jobs", "batch", "generate"),
+            *("render", "jobs", "batch", "generate", "serve"),
         }
     ),
 }
@@ -48,6 +49,7 @@ ACYCLIC = (
     "ingest",
     "reduce",
     "schemas",
+    "serve",
     "spark",
     "store",
 )

@@ -491,6 +491,8 @@ def windows(
     system: str | None = None,
     since: datetime | None = None,
     until: datetime | None = None,
+    *,
+    systems: bool = False,
 ) -> list[Window]:
     """The runs in a span, by system and time, and the systems without runs in it.
 
@@ -498,6 +500,7 @@ def windows(
         con: a connection on which the reductions are views.
         run, system: limit to one run or system.
         since, until: limit each window; UTC if without zone. Empty windows are left out.
+        systems: all systems, also those with runs in the span.
 
     Raises:
         NothingToReportError: no measured interval is in that span.
@@ -506,17 +509,17 @@ def windows(
     runs = _names(con, "SELECT DISTINCT run_id FROM meta.run ORDER BY run_id")
     if run is not None and run not in runs:
         raise unknown("run", run, runs)
-    systems = _names(con, "SELECT DISTINCT system FROM meta.interval ORDER BY system")
-    if system is not None and system not in systems:
-        raise unknown("system", system, systems)
-    parameters = [utc(since), utc(until), run, run, system, system]
+    names = _names(con, "SELECT DISTINCT system FROM meta.interval ORDER BY system")
+    if system is not None and system not in names:
+        raise unknown("system", system, names)
+    parameters = [utc(since), utc(until), run, run, system, system, systems]
     rows = con.sql(WINDOWS, params=parameters).to_arrow_table().to_pylist()
     page_windows = [Window(**row | {"attributes": dict(row["attributes"] or [])}) for row in rows]
     if not page_windows:
         raise NothingToReportError(
             "no measured interval is in that span",
             code="span-without-intervals",
-            found=", ".join(systems) or "no system in the store",
+            found=", ".join(names) or "no system in the store",
             effect="there is nothing to show; a first sample alone has no rates",
             remedy="ask for another span, or ingest a dump first",
         )

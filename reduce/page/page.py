@@ -108,14 +108,25 @@ def write_pages(  # noqa: PLR0913 - each is an option of the command
     for kind, value in (objects or {}).items():
         if (kind, value) not in found:
             raise NothingToReportError(f"no report has a line of {object_title(kind, value)}")
-    hours = find_zone(zone or settings.timezone)
-    lines = read_lines(con, page_windows, names)
     written.append(folder / "index.html")
-    write(
-        written[-1],
-        rendered("index.html", measures=MEASURES, groups=_systems(con, lines, hours), zone=hours),
-    )
+    hours = find_zone(zone or settings.timezone)
+    write(written[-1], index_page(con, page_windows, names, hours))
     return written
+
+
+def index_page(
+    con: duckdb.DuckDBPyConnection,
+    page_windows: Sequence[Window],
+    links: Sequence[str],
+    zone: ZoneInfo,
+) -> bytes:
+    """The page that lists the pages of windows.
+
+    Args:
+        links: file or relative address of each page.
+    """
+    groups = _systems(con, read_lines(con, page_windows, links), zone)
+    return rendered("index.html", measures=MEASURES, groups=groups, zone=zone)
 
 
 def object_page(

@@ -1,6 +1,7 @@
 -- The spans of pages: runs, and systems that have none in the span, each as far as it has measured
 -- intervals.
--- Parameters: since, until (UTC, NULL is no bound); run, run, system, system (NULL is any).
+-- Parameters: since, until (UTC, NULL is no bound); run, run, system, system (NULL is any); whether
+-- to list systems that have runs as well.
 WITH asked AS (SELECT CAST(? AS TIMESTAMP) AS since, CAST(? AS TIMESTAMP) AS until),
      named AS (
   SELECT system, run_id, since, until, attributes FROM meta.run
@@ -27,5 +28,5 @@ JOIN meta.interval AS i
 WHERE (CAST(? AS VARCHAR) IS NULL OR s.run_id = ?)
   AND (CAST(? AS VARCHAR) IS NULL OR s.system = ?)
 GROUP BY s.system, s.run_id, s.since, s.until
-QUALIFY s.run_id IS NOT NULL OR count(s.run_id) OVER (PARTITION BY s.system) = 0
+QUALIFY s.run_id IS NOT NULL OR ? OR count(s.run_id) OVER (PARTITION BY s.system) = 0
 ORDER BY s.system, first, s.run_id

@@ -16,6 +16,7 @@ import re
 import shutil
 import struct
 import sys
+import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
@@ -179,15 +180,16 @@ def restart_threads(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def run(connection: duckdb.DuckDBPyConnection, work: Callable[[], Result]) -> Result:
-    """Runs some work of a connection in the sandboxed thread, and returns its result.
+    """Runs some work of a connection in a sandboxed thread, and returns its result.
 
-    A separate thread also lets Python handle Ctrl-C while DuckDB works.
+    A separate thread also lets Python handle Ctrl-C while DuckDB works. Work of several
+    connections runs at the same time; it must not wait for other work of this kind.
 
     Raises:
         KeyboardInterrupt: the user interrupted it; the work has ended.
         OSError: the kernel has Landlock, but it cannot be enabled.
     """
-    answer = _restricted_thread(os.getpid()).submit(work)
+    answer = _restricted_threads(os.getpid()).submit(_restricted, work)
     try:
         return answer.result()
     except KeyboardInterrupt:
@@ -198,20 +200,28 @@ def run(connection: duckdb.DuckDBPyConnection, work: Callable[[], Result]) -> Re
         raise
 
 
+MOST_THREADS = 32
+"""Maximum number of sandboxed threads; a thread starts only when the others are busy."""
+_thread = threading.local()
+
+
+def _restricted(work: Callable[[], Result]) -> Result:
+    """Runs some work in this thread, which is sandboxed first: it can write only to the spill."""
+    if not hasattr(_thread, "is_restricted"):
+        spill = spill_folder()
+        restrict([spill] if spill is not None else [])
+        _thread.is_restricted = True
+    return work()
+
+
 @functools.lru_cache(maxsize=1)
-def _restricted_thread(_process: int) -> ThreadPoolExecutor:
-    """The sandboxed thread of this process: it can write only to the spill folder."""
+def _restricted_threads(_process: int) -> ThreadPoolExecutor:
+    """The sandboxed threads of this process."""
     spill = spill_folder()
     if spill is not None:
         spill.mkdir(mode=0o700, parents=True, exist_ok=True)
         atexit.register(shutil.rmtree, spill, ignore_errors=True)
-    thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="cpmon-sql")
-    try:
-        thread.submit(restrict, [spill] if spill is not None else []).result()
-    except BaseException:
-        thread.shutdown()
-        raise
-    return thread
+    return ThreadPoolExecutor(max_workers=MOST_THREADS, thread_name_prefix="cpmon-sql")
 
 
 def spill_folder() -> Path | None:

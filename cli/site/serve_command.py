@@ -1,0 +1,119 @@
+"""`cpmon serve`: the pages of a store in a browser."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+
+import click
+
+from ...core.errors import CpmonError
+from ...core.text import printable
+from ..answers import ask
+from ..options import store_option
+from ..output import say
+from ..site_settings import limits, opened, settings
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+@click.command("serve")
+@store_option
+@click.option("--host", default=LOOPBACK[0], show_default=True, help="Address to listen on.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8094,
+    show_default=True,
+    help="Port to listen on; 0 takes any free one.",
+)
+@click.option(
+    "--token-file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Require the token in this file; else that in CPMON_TOKEN.",
+)
+@click.option(
+    "--allow-host",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help="A further name of this machine in addresses; may be repeated.",
+)
+@click.option("--verbose", is_flag=True, help="Print a line for each request.")
+def command(
+    store: Path,
+    host: str,
+    port: int,
+    token_file: Path | None,
+    names: tuple[str, ...],
+    verbose: bool,
+) -> None:
+    """Show the pages of a store in a browser, made when asked for, and answer SQL.
+
+    Only this machine can connect, unless --host names another address; then every request needs a
+    token, which is printed with the address if none is given. Ctrl-C ends it. It needs the extra
+    serve: pip install 'cpmon[serve]'.
+
+    \b
+    Examples:
+      cpmon serve --store perf/
+      cpmon serve --store perf/ --host 0.0.0.0 --allow-host perf.example.com
+    """
+    _check_extra()
+    from ...serve.access import new_token
+    from ...serve.server import serve
+    from ...serve.site import Site
+
+    token = _token(token_file)
+    if not token and host not in LOOPBACK:
+        token = new_token()
+    with opened(store):  # checks the store and the limits; limits the memory of the process
+        pass
+    site = Site(store, settings(), limits(store), ask, max(2, os.cpu_count() or 1))
+    with suppress(BrokenPipeError):
+        serve(site, _say, host=host, port=port, token=token, names=names, verbose=verbose)
+
+
+def _say(line: str) -> None:
+    """Print a line at once; control characters of an address are escaped."""
+    say(printable(line))
+
+
+def _check_extra() -> None:
+    """Checks that the extra is installed.
+
+    Raises:
+        CpmonError: it is not.
+    """
+    missing = [name for name in ("starlette", "uvicorn") if find_spec(name) is None]
+    if missing:
+        raise CpmonError(
+            "the packages of the extra serve are not installed",
+            code="serve-extra-missing",
+            found=f"no {', no '.join(missing)}",
+            remedy="pip install 'cpmon[serve]'",
+        )
+
+
+def _token(file: Path | None) -> str:
+    """The given token; empty if there is none.
+
+    Raises:
+        CpmonError: it cannot be used.
+    """
+    try:
+        token = file.read_text("ascii") if file else os.environ.get("CPMON_TOKEN", "")
+    except (OSError, UnicodeError) as error:
+        raise CpmonError("the token cannot be read", place=str(file), found=str(error)) from None
+    token = token.strip()
+    if (file or token) and not (len(token) >= 16 and token.isascii() and token.isalnum()):
+        raise CpmonError(
+            "the token cannot be used",
+            code="token-not-usable",
+            place=str(file or "CPMON_TOKEN"),
+            expected="at least 16 letters and digits",
+            remedy="openssl rand -hex 24 makes one",
+        )
+    return token

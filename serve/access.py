@@ -1,0 +1,115 @@
+"""Who may ask: hosts, the token, and the headers that keep answers from other sites."""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
+
+from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+COOKIE = "cpmon_token"
+POLICY = (
+    "default-src 'none'; style-src 'self' 'unsafe-inline'; script-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+"""The bound of all answers; a page narrows it by its own policy."""
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+
+
+def new_token() -> str:
+    """A token that cannot be guessed."""
+    return secrets.token_urlsafe(24)
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Refuses requests with the name of another host, of another site, or without the token.
+
+    Attributes:
+        app: the application behind it.
+        hosts: accepted names in the header Host, without port. A name of another site that
+            resolves to this machine (DNS rebinding) is none of them.
+        token: required of every request, unless empty.
+        log: receives a line for each request, without what is behind `?`: it may be the token.
+    """
+
+    app: ASGIApp
+    hosts: Collection[str]
+    token: str = ""
+    log: Callable[[str], None] | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handles one request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+
+        async def send_guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                if self.log is not None:
+                    self.log(f"{scope['method']} {scope['path']} {message['status']}")
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers[name] = value
+            await send(message)
+
+        refused = self._refusal(Request(scope))
+        await (refused or self.app)(scope, receive, send_guarded)
+
+    def _refusal(self, request: Request) -> Response | None:
+        """The answer to a request that must not reach the application; None if it may."""
+        if request.method not in ("GET", "HEAD"):
+            return PlainTextResponse("only GET and HEAD: the store is read-only\n", 405)
+        if host_name(request.headers.get("host", "")) not in self.hosts:
+            return PlainTextResponse("this server has another name; see --allow-host\n", 421)
+        site = request.headers.get("sec-fetch-site", "none")
+        is_navigation = request.headers.get("sec-fetch-mode") == "navigate"
+        if site not in ("none", "same-origin") and not is_navigation:
+            return PlainTextResponse("a page of another site must not ask\n", 403)
+        return self._without_token(request) if self.token else None
+
+    def _without_token(self, request: Request) -> Response | None:
+        """A refusal, or the redirection that moves the token from the address to a cookie."""
+        in_address = request.query_params.get("token")
+        if in_address is not None and self._matches(in_address):
+            others = [(k, v) for k, v in request.query_params.multi_items() if k != "token"]
+            place = request.url.path + (f"?{urlencode(others)}" if others else "")
+            # Two slashes at the beginning would lead to another host.
+            answer = RedirectResponse("/" + place.lstrip("/"), 303)
+            answer.set_cookie(COOKIE, self.token, httponly=True, samesite="lax")
+            return answer
+        scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
+        given = bearer.strip() if scheme.lower() == "bearer" else request.cookies.get(COOKIE, "")
+        if self._matches(given):
+            return None
+        text = "open the link with ?token=, or send the header Authorization: Bearer TOKEN\n"
+        return PlainTextResponse(text, 401, {"WWW-Authenticate": "Bearer"})
+
+    def _matches(self, given: str) -> bool:
+        """Compares in constant time."""
+        return hmac.compare_digest(given.encode(), self.token.encode())
+
+
+def host_name(host: str) -> str:
+    """The name in a header Host, without port and brackets."""
+    if host.startswith("["):
+        return host[1:].partition("]")[0].lower()
+    return host.partition(":")[0].rstrip(".").lower()

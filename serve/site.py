@@ -1,0 +1,272 @@
+"""The pages of a store under addresses: all state of a page is in its address, to be mailed.
+
+/                                         the pages that there are
+/page?run=R, /page?system=S               a page; since and until limit its span (UTC)
+/query?sql=..., /query.csv, /query.xlsx   SQL, its rows and chart, or all rows as a file
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import IO, TypeVar
+from urllib.parse import urlencode
+from zoneinfo import ZoneInfo
+
+import duckdb
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from ..config import Settings
+from ..config.moments import find_zone, parse_moment
+from ..core.errors import BusyError, CpmonError
+from ..core.memory import memory_error
+from ..reduce.page.content import Window, read_content, windows
+from ..reduce.page.page import index_page, rendered
+from ..reduce.reductions.reductions import reductions
+from ..store import Store, connect
+from ..store.catalogue.connection import Connection
+from ..store.results.readable_part import readable_part
+from ..store.runs.classes import FILE as CLASSES
+from ..store.runs.runs import FOLDER as RUNS
+from ..store.sandbox.sandbox import Limits
+from ..store.views.database import is_about_files, storage_error
+from .answer import FILES, Answer, Ask, read_answer, write_answer
+from .work import Cache, Job, ReaderLeft, Work
+
+Result = TypeVar("Result")
+Make = Callable[[Connection, Mapping[str, str]], bytes]
+Endpoint = Callable[[Request], Awaitable[Response]]
+SPAN = ("since", "until")
+LONGEST_SQL = 20_000
+CHUNK = 2**18
+CLIENT_CLOSED = 499
+"""Status of an answer that nobody reads."""
+
+
+@dataclass
+class Site:
+    """The answers of a store.
+
+    Attributes:
+        ask: runs the SQL of readers.
+        limits: of all queries together.
+        threads: so many pages, and as many queries, are worked on at once.
+    """
+
+    folder: Path
+    settings: Settings
+    limits: Limits
+    ask: Ask
+    threads: int
+    cache: Cache = field(default_factory=Cache)
+
+    def __post_init__(self) -> None:
+        """Pages and SQL have threads of their own: slow queries do not keep pages waiting."""
+        self.pages, self.queries = Work(self.threads), Work(self.threads)
+
+    def app(self) -> Starlette:
+        """The application of all addresses."""
+        routes = [
+            ("/", self.index),
+            ("/index.html", self.index),
+            ("/page", self.page),
+            ("/query", self.query),
+            ("/query.{format}", self.file),
+        ]
+        return Starlette(
+            routes=[Route(path, _answering(made), methods=["GET"]) for path, made in routes]
+        )
+
+    def cancel(self) -> None:
+        """Cancels what is worked on, so that its requests end."""
+        self.pages.cancel()
+        self.queries.cancel()
+
+    def close(self) -> None:
+        """Cancels what is worked on."""
+        self.pages.close()
+        self.queries.close()
+
+    async def index(self, request: Request) -> Response:
+        """The pages that there are, within a span and of a system if the address has them."""
+        chosen = _selection(request.query_params, ("system", "since", "until"))
+        return await self._cached("index", chosen, self._index)
+
+    async def page(self, request: Request) -> Response:
+        """The page of a run or system."""
+        chosen = _selection(request.query_params, ("run", "system", "since", "until"))
+        return await self._cached("page", chosen, self._page)
+
+    async def query(self, request: Request) -> Response:
+        """The box for SQL, with the answer of what is in it."""
+        sql, answer, problem, status = request.query_params.get("sql", ""), None, "", 200
+        if sql.strip():
+            try:
+                _check_length(sql)
+                read = partial(self._answer, sql=sql)
+                answer = await self.queries.run(
+                    lambda job: self._with(job, read), request.is_disconnected
+                )
+            except CpmonError as error:
+                problem, status = str(error), _status(error, is_of_address=False)
+        return HTMLResponse(rendered("query.html", sql=sql, answer=answer, problem=problem), status)
+
+    async def file(self, request: Request) -> Response:
+        """The answer of some SQL as a file."""
+        format, sql = request.path_params["format"], request.query_params.get("sql", "")
+        if format not in FILES:
+            return Response(status_code=404)
+        _check_length(sql)
+        write = partial(self._file, sql=sql, format=format)
+        file = await self.queries.run(lambda job: self._with(job, write), request.is_disconnected)
+        headers = {"Content-Disposition": f'attachment; filename="answer.{format}"'}
+        return StreamingResponse(_chunks(file), 200, headers, FILES[format])
+
+    async def _cached(self, kind: str, chosen: Mapping[str, str], make: Make) -> Response:
+        """A page from the cache, or made for all who ask for it now.
+
+        It is finished even if its readers leave: the next one gets it at once.
+        """
+        address = f"{kind}?{urlencode(sorted(chosen.items()))}"
+
+        def with_job(job: Job) -> bytes:
+            return self._with(job, lambda con, _job: make(con, chosen))
+
+        state = await asyncio.to_thread(self._state)
+        made = await self.cache.get(address, state, lambda: self.pages.run(with_job))
+        return HTMLResponse(made)
+
+    def _state(self) -> object:
+        """Changes when dumps, runs or classes do. Results of `cpmon reduce` change no answer."""
+        store = Store(self.folder)
+        return (
+            store.manifest.version,
+            tuple(sorted((f.name, store.files.changed(f.name)) for f in store.files.below(RUNS))),
+            store.files.changed(CLASSES) if store.files.exists(CLASSES) else None,
+        )
+
+    def _with(self, job: Job, work: Callable[[Connection, Job], Result]) -> Result:
+        """Does some work on a new connection; once more if files went away meanwhile.
+
+        Raises:
+            CpmonError: it cannot be done.
+            ReaderLeft: it was cancelled.
+        """
+        try:
+            return self._once(Store(self.folder), job, work)
+        except (CpmonError, duckdb.Error, MemoryError, OSError) as error:
+            job.check()
+            if not is_about_files(error):
+                raise
+        try:
+            return self._once(readable_part(Store(self.folder), thorough=True)[0], job, work)
+        except (duckdb.Error, MemoryError, OSError) as error:
+            raise storage_error(error) or memory_error(error) or error from None
+
+    def _once(self, store: Store, job: Job, work: Callable[[Connection, Job], Result]) -> Result:
+        limits = self.limits.share(2 * self.threads)
+        with connect(store, reductions(), limits) as connection:
+            job.use(connection)
+            return work(connection, job)
+
+    def _index(self, con: Connection, chosen: Mapping[str, str]) -> bytes:
+        zone = find_zone(self.settings.timezone)
+        found = windows(con, None, chosen.get("system"), *_span(chosen))
+        return index_page(con, found, [_address(w, chosen) for w in found], zone)
+
+    def _page(self, con: Connection, chosen: Mapping[str, str]) -> bytes:
+        run, system = chosen.get("run"), chosen.get("system")
+        if not (run or system):
+            raise CpmonError("an address of a page names a run or a system")
+        found = windows(con, run, system, *_span(chosen), systems=run is None)
+        window = next(each for each in found if each.run_id == run)
+        zone = find_zone(self.settings.zone(window.system))
+        content = read_content(con, window, zone, self.settings)
+        return rendered("page.html", content=content, zone=zone)
+
+    def _answer(self, con: Connection, job: Job, *, sql: str) -> Answer:
+        return read_answer(self.ask(con, sql), job.check, ZoneInfo("UTC"))
+
+    def _file(self, con: Connection, job: Job, *, sql: str, format: str) -> IO[bytes]:
+        return write_answer(self.ask(con, sql), format, job.check)
+
+
+def _selection(given: Mapping[str, str], names: tuple[str, ...]) -> dict[str, str]:
+    """What an address selects; its times are absolute, so that a cached page stays right."""
+    chosen = {name: given[name] for name in names if given.get(name)}
+    return {n: _moment(text) if n in SPAN else text for n, text in chosen.items()}
+
+
+def _span(chosen: Mapping[str, str]) -> tuple[datetime | None, datetime | None]:
+    since, until = (
+        datetime.fromisoformat(chosen[name]) if name in chosen else None for name in SPAN
+    )
+    return since, until
+
+
+def _address(window: Window, chosen: Mapping[str, str]) -> str:
+    """The relative address of the page of a window."""
+    own = {"run": window.run_id} if window.run_id else {"system": window.system}
+    span = {name: chosen[name] for name in ("since", "until") if name in chosen}
+    return f"page?{urlencode({**own, **span})}"
+
+
+def _moment(text: str) -> str:
+    """A typed time as ISO text in UTC.
+
+    Raises:
+        CpmonError: it is no time.
+    """
+    try:
+        moment = parse_moment(text, ZoneInfo("UTC"), datetime.now(UTC))
+        return moment.replace(tzinfo=None).isoformat()
+    except ValueError:
+        raise CpmonError(
+            "a time in the address cannot be read",
+            expected="a time in UTC, such as 2026-01-31T14:00",
+            found=text,
+        ) from None
+
+
+def _check_length(sql: str) -> None:
+    if len(sql) > LONGEST_SQL:
+        raise CpmonError("the SQL is too long", expected=f"at most {LONGEST_SQL:,} characters")
+
+
+def _chunks(file: IO[bytes]) -> Iterator[bytes]:
+    with closing(file):
+        while chunk := file.read(CHUNK):
+            yield chunk
+
+
+def _status(error: CpmonError, *, is_of_address: bool) -> int:
+    """The HTTP status of an error; what an address of a page names may not exist."""
+    if isinstance(error, BusyError):
+        return 503
+    is_missing = error.code in ("name-unknown", "span-without-intervals")
+    return 404 if is_of_address and is_missing else 400
+
+
+def _answering(endpoint: Endpoint) -> Endpoint:
+    """Shows errors of a user as a page."""
+
+    async def answer(request: Request) -> Response:
+        try:
+            return await endpoint(request)
+        except ReaderLeft:
+            return Response(status_code=CLIENT_CLOSED)
+        except CpmonError as error:
+            return HTMLResponse(
+                rendered("problem.html", problem=str(error)),
+                _status(error, is_of_address=request.url.path in ("/", "/index.html", "/page")),
+            )
+
+    return answer

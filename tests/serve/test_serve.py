@@ -1,0 +1,215 @@
+"""A server over a store: its pages, SQL, who may ask, and how work ends."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import socket
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from urllib.parse import quote, urlsplit
+
+import polars
+import pytest
+
+from cpmon.ingest import ingest
+from cpmon.store import Store
+from tests.serve.conftest import ROOT, Server, Start
+
+SLOW = "select sum(a.range * b.range) from range(100000) a, range(10000000) b"
+
+
+def test_the_index_links_to_pages_that_are_those_of_report_html(server: Server):
+    index = server.get("")
+    assert index.status == 200
+    assert 'href="page?run=2600NP"' in index.text
+    page = server.get("page", run="2600NP")
+    assert page.status == 200
+    assert "Run 2600NP" in page.text
+    assert "PROCESSORS_BY_TIME" in page.text
+
+
+def test_a_system_with_runs_and_a_span_have_pages(server: Server):
+    of_run = server.get("page", run="2600NP").text
+    system = of_run.partition("System ")[2].partition(",")[0]
+    whole = server.get("page", system=system)
+    assert whole.status == 200
+    assert f"<h1>System {system}</h1>" in whole.text
+    none = server.get("page", system=system, since="1990-01-01", until="1990-01-02")
+    assert none.status == 404
+    assert "no measured interval" in none.text
+    assert server.get("page", run="nosuch").status == 404
+    assert server.get("page", run="2600NP", since="<b>").text.count("<b>") == 0
+
+
+def test_sql_has_rows_a_chart_and_files(server: Server):
+    sql = "select interval_end, total_util from system_summary_by_time order by all"
+    page = server.get("query", sql=sql)
+    assert page.status == 200
+    assert '<th scope="col"><button type="button">total_util' in page.text
+    assert 'aria-labelledby="answer-title' in page.text
+    csv = polars.read_csv(io.BytesIO(server.get("query.csv", sql=sql).body))
+    sheet = server.get("query.xlsx", sql=sql)
+    assert csv.columns == ["interval_end", "total_util"]
+    assert csv.height > 3
+    assert f"{csv.height} rows" in page.text
+    assert sheet.body[:2] == b"PK"
+    assert "attachment" in sheet.headers["content-disposition"]
+
+
+def test_of_many_rows_the_first_are_shown_and_all_are_counted(server: Server):
+    page = server.get("query", sql="select range as n from range(2500)")
+    assert "2,500 rows, of which the first 1,000 are shown" in page.text
+    assert page.text.count("<tr><td>") == 1000
+    assert server.get("query.csv", sql="select range from range(2500)").body.count(b"\n") == 2501
+    assert "More than 1,000,000 rows" in server.get("query", sql="from range(3000000)").text
+
+
+def test_markup_in_sql_and_values_is_text(server: Server):
+    sql = "select '<script>alert(1)</script>' as \"</textarea><b>\""
+    page = server.get("query", sql=sql)
+    assert page.status == 200
+    assert "<script>alert" not in page.text
+    assert "</textarea><b>" not in page.text
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "attach '/tmp/x.db' as x",
+        "copy (select 1) to '/tmp/copied-by-serve.csv'",
+        "select * from read_text('/etc/passwd')",
+        "select * from '/etc/passwd'",
+        "create table x as select 1",
+        "set memory_limit = '100GB'",
+        "select 1; select 2",
+        "select getenv('PATH')",
+        "select * from nosuch",
+    ],
+)
+def test_sql_is_sandboxed_as_that_of_query(server: Server, sql: str):
+    for place in ("query", "query.csv"):
+        answer = server.get(place, sql=sql)
+        assert answer.status == 400
+        assert 'role="alert"' in answer.text
+        assert "root:" not in answer.text
+    assert not Path("/tmp/copied-by-serve.csv").exists()
+
+
+def test_memory_of_sql_is_limited_by_the_settings(start: Start, store: Path, tmp_path: Path):
+    (tmp_path / "cpmon.toml").write_text('memory_limit = "400MB"\n')
+    server = start(store, "--config", str(tmp_path / "cpmon.toml"))
+    answer = server.get("query", sql="select list(range) from range(100000000)")
+    assert answer.status == 400
+    assert "memory" in answer.text
+    assert server.get("query", sql="select 1").status == 200
+
+
+def test_other_hosts_sites_and_methods_are_refused(server: Server):
+    assert server.get("", {"Host": "evil.example"}).status == 421
+    assert server.get("", {"Host": "127.0.0.1.evil.example:80"}).status == 421
+    assert server.get("", {"Host": "localhost:1"}).status == 200
+    embedded = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"}
+    assert server.get("query", embedded, sql="select 1").status == 403
+    headers = server.get("").headers
+    assert "frame-ancestors 'none'" in headers["content-security-policy"]
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["referrer-policy"] == "no-referrer"
+    assert "access-control-allow-origin" not in headers
+
+
+def test_another_address_requires_the_token_that_is_printed(start: Start, store: Path):
+    server = start(store, "--host", "0.0.0.0")
+    server.url = server.url.replace("0.0.0.0", "127.0.0.1")
+    token = server.url.partition("token=")[2]
+    assert len(token) >= 16
+    assert server.get("").status == 401
+    assert server.get("", {"Authorization": "Bearer no"}).status == 401
+    assert server.get("", {"Authorization": f"Bearer {token}"}).status == 200
+    first = server.get("page", run="2600NP", token=token)
+    assert (first.status, first.headers["location"]) == (303, "/page?run=2600NP")
+    cookie = first.headers["set-cookie"]
+    assert "HttpOnly" in cookie
+    assert server.get("", {"Cookie": cookie.partition(";")[0]}).status == 200
+    assert server.get("/evil.example", token=token).headers["location"] == "/evil.example"
+
+
+def test_a_given_token_is_required_on_loopback_too(start: Start, store: Path):
+    server = start(store, CPMON_TOKEN="a" * 24)
+    assert server.get("").status == 401
+    assert server.get("", {"Authorization": f"Bearer {'a' * 24}"}).status == 200
+
+
+def _cpu_seconds(server: Server) -> float:
+    text = Path(f"/proc/{server.process.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(text[11]) + int(text[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _works(server: Server, seconds: float = 1.0) -> bool:
+    """Whether the server uses more than a fifth of a processor."""
+    before = _cpu_seconds(server)
+    time.sleep(seconds)
+    return _cpu_seconds(server) - before > seconds / 5
+
+
+def test_a_query_ends_when_its_reader_leaves(server: Server):
+    assert server.get("query", sql="select 1").status == 200
+    place = urlsplit(server.base)
+    with socket.create_connection((place.hostname, place.port)) as reader:
+        reader.sendall(f"GET /query?sql={quote(SLOW)} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        time.sleep(1)
+        assert _works(server)
+    deadline = time.monotonic() + 10
+    while _works(server) and time.monotonic() < deadline:
+        pass
+    assert not _works(server)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_the_server_and_its_slow_query(start: Start, store: Path, number: int):
+    server = start(store)
+    place = urlsplit(server.base)
+    with socket.create_connection((place.hostname, place.port)) as reader:
+        reader.sendall(f"GET /query?sql={quote(SLOW)} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        time.sleep(2)
+        assert server.stop(number) in (0, -number, 130)
+    assert server.process.stderr
+    assert "Traceback" not in server.process.stderr.read()
+
+
+def test_twenty_readers_get_answers_while_a_store_grows(start: Start, tmp_path: Path):
+    """Each answer counts the dumps of one state of the store."""
+    dumps = sorted((ROOT / "sample-data" / "timer").glob("*.mon.zst"))
+    store = Store(tmp_path / "store", create=True)
+    ingest(dumps[0], store)
+    server = start(tmp_path / "store")
+    sql = "select (select count(*) from meta.dump) as a, (select count(*) from meta.dump) as b"
+
+    def read(n: int) -> list[bytes]:
+        places = [("query.csv", {"sql": sql}), ("", {})]
+        answers = [server.get(path, **query) for path, query in places * 3]
+        assert {answer.status for answer in answers} == {200}, [a.text for a in answers]
+        return [answer.body for answer in answers[::2]]
+
+    with ThreadPoolExecutor(20) as pool:
+        readers = [pool.submit(read, n) for n in range(20)]
+        for dump in dumps[1:]:
+            ingest(dump, store)
+        counts = {body for reader in readers for body in reader.result()}
+    assert counts <= {f"a,b\n{n},{n}\n".encode() for n in range(1, len(dumps) + 1)}
+    assert server.get("query.csv", sql=sql).body.endswith(f"{len(dumps)},{len(dumps)}\n".encode())
+    assert server.get("").text.count('href="page?run=') == len(dumps)
+
+
+def test_requests_are_printed_with_verbose_only_and_without_the_token(start: Start, store: Path):
+    quiet, loud = start(store), start(store, "--verbose", CPMON_TOKEN="b" * 24)
+    quiet.get("")
+    loud.get("query", token="b" * 24)
+    for server in (quiet, loud):
+        server.stop()
+    assert quiet.process.stdout
+    assert quiet.process.stdout.read() == ""
+    assert loud.process.stdout
+    assert loud.process.stdout.read() == "GET /query 303\n"
