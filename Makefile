@@ -8,6 +8,7 @@ JOBS ?= 2
 BIN := .venv/bin
 STAMP := .venv/.stamp
 SPARK_STAMP := .venv/.spark-stamp
+SITE_STAMP := .venv/.site-stamp
 # Spark is half a gigabyte and runs on Java: without Java its tests are skipped, in CI they fail.
 SPARK := $(if $(CI)$(shell command -v java 2>/dev/null),$(SPARK_STAMP))
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
@@ -20,7 +21,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all setup spark demo test test-slow check soak bench fuzz samples goldens docs lock upgrade clean help
+.PHONY: all setup spark demo test test-slow check soak bench fuzz samples goldens docs site lock upgrade clean help
 
 all: test check test-slow ## all that CI runs
 
@@ -73,7 +74,7 @@ demo: $(STAMP) ## the published measurements, from generated dumps to tables and
 test: $(STAMP) ## the tests, without the slow ones
 	$(PYTEST) -n $(JOBS) --dist worksteal -m "not slow"
 
-test-slow: $(STAMP) $(SPARK) ## the slow tests
+test-slow: $(STAMP) $(SPARK) $(if $(CI),$(SITE_STAMP)) ## the slow tests
 	$(PYTEST) -n $(JOBS) --dist worksteal -m slow
 
 check: $(STAMP) ## requirements, format, lint, types, import directions, SQL
@@ -105,10 +106,18 @@ goldens: $(STAMP) ## rewrite tests/golden/; review the diff line by line
 docs: $(STAMP) ## rewrite the generated pages of docs/
 	$(BIN)/python -m tools.make_docs
 
+site: $(SITE_STAMP) ## the documentation as a site in build/site/html, which needs no network
+	$(BIN)/python -m tools.make_site
+
+$(SITE_STAMP): $(STAMP) requirements-site.lock
+	@$(PIP) --require-hashes --no-deps --no-compile -r requirements-site.lock
+	@touch $@
+
 lock: $(STAMP) ## bring the locks up to requirements*.in, keeping the versions
 	$(COMPILE) requirements.in -o requirements.lock
 	$(COMPILE) requirements-dev.in -c requirements.lock -o requirements-dev.lock
 	$(COMPILE) requirements-spark.in -c requirements-dev.lock -o requirements-spark.lock
+	$(COMPILE) requirements-site.in -c requirements-dev.lock -o requirements-site.lock
 
 upgrade: COMPILE += --upgrade
 upgrade: lock ## the same with the newest versions

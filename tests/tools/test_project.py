@@ -20,7 +20,12 @@ from tools.check_imports import ALLOWED
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = tuple(ALLOWED)
 CARRIED = {".py", ".csv", ".sql", ".toml", ".txt", ".html", ".css", ".js", ".service", ".timer"}
-LOCKS = ("requirements.lock", "requirements-dev.lock", "requirements-spark.lock")
+LOCKS = (
+    "requirements.lock",
+    "requirements-dev.lock",
+    "requirements-spark.lock",
+    "requirements-site.lock",
+)
 
 
 def requirements(name: str) -> set[str]:
@@ -54,6 +59,8 @@ def test_every_requirement_is_pinned():
     assert pinned("requirements.lock") <= pinned("requirements-dev.lock")
     spark = {normal(one) for one in requirements("requirements-spark.in")}
     assert spark <= pinned("requirements-spark.lock")
+    site = {normal(one) for one in requirements("requirements-site.in")}
+    assert site <= pinned("requirements-site.lock")
 
 
 @pytest.mark.parametrize("lock", LOCKS)
