@@ -11,19 +11,18 @@ import functools
 import importlib
 import io
 import os
-import signal
 import sys
-import threading
 from collections.abc import Callable, Sequence
 from enum import IntEnum
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
-from types import FrameType, ModuleType
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from .. import __version__
+from ..core.interrupts import hear_interrupts
 from .site_settings import Invocation
 
 if TYPE_CHECKING:
@@ -200,7 +199,7 @@ def main() -> None:
         sys.stderr.flush()
         os._exit(status)
 
-    _hear_interrupts()
+    hear_interrupts()
     if sys.stdout is not None and not sys.stdout.isatty():
         output = io.BufferedWriter(_Output(sys.stdout.fileno(), "wb", closefd=False))
         coding = (sys.stdout.encoding, sys.stdout.errors)
@@ -358,39 +357,6 @@ def report_error(error: CpmonError, *, quiet: bool = False) -> Status:
         click.echo(f"cpmon: {error}", err=True)
     kinds = ((DumpError, Status.DAMAGED), (BusyError, Status.BUSY))
     return next((status for kind, status in kinds if isinstance(error, kind)), Status.USAGE)
-
-
-_SHOW_CURSOR = "\x1b[?25h"
-
-
-def _hear_interrupts() -> None:
-    """Handle Ctrl-C, unless it is ignored as in background processes.
-
-    The first one ends the command cleanly, the second one kills the process.
-    """
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, _on_interrupt)
-
-
-def restore_interrupts() -> None:
-    """Reinstall the handler after a library has replaced it.
-
-    polars, which writes CSV, installs its own.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        return
-    handler = signal.getsignal(signal.SIGINT)
-    if handler is not None:
-        signal.signal(signal.SIGINT, _on_interrupt if handler is signal.SIG_DFL else handler)
-
-
-def _on_interrupt(_number: int, _frame: FrameType | None) -> None:
-    """Raise KeyboardInterrupt; the system's default handles the next one, whatever code runs."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    if sys.stderr.isatty():
-        sys.stderr.write(_SHOW_CURSOR)  # a progress bar hides it
-        sys.stderr.flush()
-    raise KeyboardInterrupt
 
 
 class _Postponed(MetaPathFinder, Loader):

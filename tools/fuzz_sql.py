@@ -20,11 +20,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from cpmon.cli.answers import ask
 from cpmon.core.errors import CpmonError
 from cpmon.reduce import reductions
 from cpmon.render.render import render_parts
 from cpmon.store import Store, connect
+from cpmon.store.catalogue.answers import ask
 
 COUNT = 100_000
 LOOK_EVERY = 200

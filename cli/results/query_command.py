@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .. import completion
-from ..answers import ask
 from ..options import (
     ANY_PATH,
     choice_option,
@@ -94,6 +93,7 @@ def command(
     if master is not None and engine != SPARK:
         raise click.UsageError("--master names a Spark: add --engine spark")
     from ...render.render import render_parts
+    from ...store.catalogue.answers import ask
 
     if engine == SPARK:
         out.write(render_parts(_ask_spark(sql, values, store, master), out.format))

@@ -15,7 +15,7 @@ import click
 
 from ...config.formats import FORMATS
 from ...core.errors import CpmonError
-from ..main import restore_interrupts
+from ...core.interrupts import restore_interrupts
 from ..output import say
 from .session import COMMANDS, Session, run_dot
 

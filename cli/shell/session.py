@@ -16,9 +16,9 @@ import click
 from ...config.formats import BINARY, FORMATS
 from ...core.errors import CpmonError, nearest, unknown, unknown_of_many
 from ...core.text import counted
+from ...store.catalogue.answers import ask, no_table
 from ...store.runs.classes import classes_text
 from ...store.runs.runs import run_names
-from ..answers import ask, no_table
 from ..options import pairs
 from ..output import Output, rows_as, write_file
 from ..targets import check_target

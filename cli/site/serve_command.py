@@ -11,7 +11,6 @@ import click
 
 from ...core.errors import CpmonError
 from ...core.text import printable
-from ..answers import ask
 from ..options import store_option
 from ..output import say
 from ..site_settings import limits, opened, settings
@@ -65,6 +64,7 @@ def command(
     from ...serve.access import new_token
     from ...serve.server import serve
     from ...serve.site import Site
+    from ...store.catalogue.answers import ask
 
     token = _token(token_file)
     if not token and host not in LOOPBACK:

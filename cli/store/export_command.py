@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import click
 
 from ...core.text import counted
-from ..answers import ask, no_table
 from ..options import Text, limit_options, need_folder, store_option, system_option
 from ..output import say, write_file, written_to
 from ..site_settings import opened, reader_at
@@ -118,6 +117,8 @@ def _chosen(connection: Connection, names: Sequence[str]) -> list[Documented]:
         found = [pattern] if pattern in public else []
         found = found or sorted(each for each in landed if fnmatchcase(each, pattern))
         if not found:
+            from ...store.catalogue.answers import no_table
+
             raise no_table(connection, name)
         chosen |= {each: public[each] for each in found}
     if not names:
@@ -146,6 +147,8 @@ def _rows(connection: Connection, relation: Documented, scope: Scope) -> Iterato
     elif relation.name.startswith("monitor."):
         time = "coalesce(interval_end, tod)"  # events have no interval
     condition = scope.condition(time)
+    from ...store.catalogue.answers import ask
+
     return ask(connection, f"SELECT * FROM {relation_name(relation.name)} WHERE {condition}")
 
 

@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from .main import restore_interrupts
+from ...core.interrupts import restore_interrupts
 
 if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
-    from ..core.errors import CpmonError
-    from ..store.catalogue.connection import Connection
+    from ...core.errors import CpmonError
+    from .connection import Connection
 
 FIRST_ROWS = 1000
 """Rows of the first part, from which the column widths of a text table are computed."""
@@ -49,13 +49,13 @@ def ask(
     """
     import duckdb
 
-    from ..core.errors import CpmonError
-    from ..core.memory import memory_error, need_memory
-    from ..store.catalogue.connection import run_restricted
-    from ..store.catalogue.query_scope import query_scope
-    from ..store.sandbox.guard import guarded
-    from ..store.sandbox.sandbox import run
-    from ..store.views.database import storage_error
+    from ...core.errors import CpmonError
+    from ...core.memory import memory_error, need_memory
+    from ..sandbox.guard import guarded
+    from ..sandbox.sandbox import run
+    from ..views.database import storage_error
+    from .connection import run_restricted
+    from .query_scope import query_scope
 
     statement = guarded(connection, sql)
     if values and "run" in values:
@@ -82,7 +82,7 @@ def ask(
 
 def _reader(relation: duckdb.DuckDBPyRelation) -> pa.RecordBatchReader:
     """The rows of a result; columns of types that Arrow lacks are converted to text."""
-    from ..core.sql import name as quoted
+    from ...core.sql import name as quoted
 
     texts = [_text_type(kind) for kind in relation.types]
     if any(texts):
@@ -100,7 +100,7 @@ def _text_type(kind: Any) -> str:
     Args:
         kind: DuckDB's type; of a list, array, map or struct only the elements become texts.
     """
-    from ..core.sql import name as quoted
+    from ...core.sql import name as quoted
 
     if kind.id in _ARROW_HAS:
         return ""
@@ -169,7 +169,7 @@ def _missing_table(connection: Connection, error: Exception) -> CpmonError | Non
 
 def no_table(connection: Connection, name: str) -> CpmonError:
     """The error for an unknown table, with the nearest public one."""
-    from ..core.errors import nearest, unknown_of_many
+    from ...core.errors import nearest, unknown_of_many
 
     tables = {table.rpartition(".")[2]: table for table in relations(connection)}
     like = (
@@ -186,7 +186,7 @@ def relations(connection: Connection) -> list[str]:
 
 def _check_run(connection: Connection, run: Any) -> None:
     """Check that a parameter `run` names an existing run; else the result would just be empty."""
-    from ..core.errors import unknown
+    from ...core.errors import unknown
 
     runs = [name for (name,) in connection.sql("SELECT run_id FROM meta.run").fetchall()]
     if run and run not in runs:

@@ -1,0 +1,40 @@
+"""Ctrl-C: the first one ends a command cleanly, the second one kills its process."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from types import FrameType
+
+_SHOW_CURSOR = "\x1b[?25h"
+
+
+def hear_interrupts() -> None:
+    """Handle Ctrl-C, unless it is ignored as in background processes.
+
+    The first one ends the command cleanly, the second one kills the process.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _on_interrupt)
+
+
+def restore_interrupts() -> None:
+    """Reinstall the handler after a library has replaced it.
+
+    polars, which writes CSV, installs its own.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return
+    handler = signal.getsignal(signal.SIGINT)
+    if handler is not None:
+        signal.signal(signal.SIGINT, _on_interrupt if handler is signal.SIG_DFL else handler)
+
+
+def _on_interrupt(_number: int, _frame: FrameType | None) -> None:
+    """Raise KeyboardInterrupt; the system's default handles the next one, whatever code runs."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if sys.stderr.isatty():
+        sys.stderr.write(_SHOW_CURSOR)  # a progress bar hides it
+        sys.stderr.flush()
+    raise KeyboardInterrupt
