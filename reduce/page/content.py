@@ -31,10 +31,9 @@ from ..rules.exceptions import exceptions
 from ..rules.rendering import unknowns
 from .chart import TILES, Chart, Tile, charts, column_of, hover_values, object_name, read_points
 from .drawing import over_time, svg
+from .episodes import Links, linked_episodes
 
 DAY = timedelta(days=1)
-Links = Mapping[tuple[str, Any], str]
-"""Option that follows an object (`user`), and its value -> address of the page of the object."""
 NO_LINKS: Links = {}
 
 
@@ -149,7 +148,7 @@ class Content:
     """The content of a page.
 
     Attributes:
-        episodes: exceptions, rows of `exceptions.SCHEMA`. unknowns: what could not be evaluated.
+        episodes: exceptions, with their links. unknowns: what could not be evaluated.
         facts: settings and their values. dumps, findings: rows of the store's tables.
         thinned: length of time that a point of the charts covers; None: one interval.
     """
@@ -183,13 +182,14 @@ def read_content(
     by = window.step()
     read = partial(report, con, **window.selection, zone=zone.key, settings=settings)
     matches = exceptions(con, **window.selection, settings=settings)
+    worst = matches.table.slice(0, MOST_EPISODES)
     limits = {rule.id: rule.limit for rule in matches.rules if rule.limit is not None}
     timed = {r.reduction for r in reports().values() if r.lines is not Lines.ROW}
     with pinned(con, sorted(timed), *window.span.where()):
         return Content(
             window,
             tuple(shown_tiles(_for_tiles(read), limits, zone)),
-            tuple(matches.table.slice(0, MOST_EPISODES).to_pylist()),
+            linked_episodes(worst, matches.rules, window.first, window.last, links),
             tuple(unknowns(matches, zone)),
             tuple((key.replace("_", " "), value) for key, value in window.attributes.items()),
             tuple(_rows(con, "dumps.sql", window)),

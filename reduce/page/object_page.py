@@ -28,7 +28,6 @@ from .content import (
     MOST_ROWS,
     NO_LINKS,
     Figure,
-    Links,
     Listing,
     Read,
     Window,
@@ -36,6 +35,7 @@ from .content import (
     plain_name,
 )
 from .drawing import over_time, svg
+from .episodes import Links
 from .plot import panels
 
 MAIN = {

@@ -26,8 +26,9 @@ from ...render.printing import Format, show
 from ..metrics.metric import TIME
 from ..reports.cells import clock
 from ..reports.report import report
-from .content import NO_LINKS, Links, Window, file_names, read_content, windows
+from .content import NO_LINKS, Window, file_names, read_content, windows
 from .drawing import runs_figure
+from .episodes import Links
 from .object_page import object_files, object_title, read_object, top_objects
 
 Write = Callable[[Path, bytes], None]

@@ -400,6 +400,8 @@ def test_names_from_data_are_escaped_wherever_they_stand(window: Window):
                 "value": 1.0,
                 "limit": None,
                 "unit": STRANGE,
+                "at": "#t=" + STRANGE,
+                "href": STRANGE,
             },
         ),
         unknowns=(STRANGE,),
