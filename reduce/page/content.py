@@ -21,6 +21,8 @@ from ...config import Settings
 from ...core.errors import CpmonError, NothingToReportError, unknown
 from ...core.sql import name as quoted
 from ...core.text import counted
+from ...store.catalogue.connection import point
+from ...store.scope import ALL
 from ..metrics.metric import TIME, ReportColumn
 from ..metrics.report_set import Lines, Report, reports
 from ..reductions.reductions import reduction
@@ -506,6 +508,7 @@ def windows(
         NothingToReportError: no measured interval is in that span.
         CpmonError: no such run or system.
     """
+    point(con, ALL)  # a report before may have left the connection at another span
     runs = _names(con, "SELECT DISTINCT run_id FROM meta.run ORDER BY run_id")
     if run is not None and run not in runs:
         raise unknown("run", run, runs)

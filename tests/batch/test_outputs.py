@@ -76,3 +76,20 @@ def test_a_day_without_a_run_has_a_page_of_the_system(site: Site, monkeypatch: p
     site.put(SECOND.name, SECOND.data)
     assert "19/system-ALPHA.html" in outputs_after_batch(site, output)
     assert len(outputs_after_batch(site, output)) == 4
+
+
+def test_each_of_two_days_that_land_at_once_has_its_page(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+):
+    shown = {"PROCESSORS_BY_TIME": content.reports()["PROCESSORS_BY_TIME"]}
+    monkeypatch.setattr(content, "reports", lambda *_: shown)
+    monkeypatch.setattr(content, "charts", list)
+    monkeypatch.setattr(content, "TILES", ())
+    site.put(FIRST.name, FIRST.data)
+    site.put(SECOND.name, SECOND.data)
+    assert outputs_after_batch(site, 'pages = true\npath = "out/%d"') == [
+        "18/index.html",
+        "18/system-ALPHA.html",
+        "19/index.html",
+        "19/system-ALPHA.html",
+    ]
