@@ -17,13 +17,9 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 COOKIE = "cpmon_token"
-POLICY = (
-    "default-src 'none'; style-src 'self' 'unsafe-inline'; script-src 'self' 'unsafe-inline'; "
-    "img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-)
-"""The bound of all answers; a page narrows it by its own policy."""
+NOTHING = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+"""The content security policy of answers that have none: files and texts."""
 HEADERS = {
-    "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "no-referrer",
@@ -67,6 +63,7 @@ class Access:
                 if self.log is not None:
                     self.log(f"{scope['method']} {scope['path']} {message['status']}")
                 headers = MutableHeaders(scope=message)
+                headers.setdefault("Content-Security-Policy", NOTHING)
                 for name, value in HEADERS.items():
                     headers[name] = value
             await send(message)

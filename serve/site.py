@@ -1,17 +1,18 @@
-"""The pages of a store under addresses: all state of a page is in its address, to be mailed.
+"""The pages of a store under addresses: all that a page depends on is in its address.
 
 /                                         the pages that there are
 /page?run=R, /page?system=S               a page; since and until limit its span (UTC)
+/object?run=R&kind=user&name=LNX1         the page of an object of that page
 /query?sql=..., /query.csv, /query.xlsx   SQL, its rows and chart, or all rows as a file
 """
 
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import IO, TypeVar
@@ -25,11 +26,11 @@ from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from ..config import Settings
-from ..config.moments import find_zone, parse_moment
-from ..core.errors import BusyError, CpmonError
+from ..config.moments import find_zone
+from ..core.errors import BusyError, CpmonError, NothingToReportError
 from ..core.memory import memory_error
 from ..reduce.page.content import Window, read_content, windows
-from ..reduce.page.page import index_page, rendered
+from ..reduce.page.page import index_page, object_page, rendered
 from ..reduce.reductions.reductions import reductions
 from ..store import Store, connect
 from ..store.catalogue.connection import Connection
@@ -38,15 +39,28 @@ from ..store.runs.classes import FILE as CLASSES
 from ..store.runs.runs import FOLDER as RUNS
 from ..store.sandbox.sandbox import Limits
 from ..store.views.database import is_about_files, storage_error
+from .access import NOTHING
+from .addresses import (
+    OBJECT,
+    WINDOW,
+    ObjectAddresses,
+    chosen_object,
+    page_address,
+    selection,
+    span,
+)
 from .answer import FILES, Answer, Ask, read_answer, write_answer
 from .work import Cache, Job, ReaderLeft, Work
 
 Result = TypeVar("Result")
 Make = Callable[[Connection, Mapping[str, str]], bytes]
 Endpoint = Callable[[Request], Awaitable[Response]]
-SPAN = ("since", "until")
 LONGEST_SQL = 20_000
 CHUNK = 2**18
+POLICY = re.compile(rb'Content-Security-Policy" content="([^"]+)"')
+"""The policy in the head of a page, before any text of the store."""
+NO_FRAMES = "frame-ancestors 'none'"
+"""Can be said in a header only."""
 CLIENT_CLOSED = 499
 """Status of an answer that nobody reads."""
 
@@ -78,6 +92,7 @@ class Site:
             ("/", self.index),
             ("/index.html", self.index),
             ("/page", self.page),
+            ("/object", self.object_page),
             ("/query", self.query),
             ("/query.{format}", self.file),
         ]
@@ -97,13 +112,18 @@ class Site:
 
     async def index(self, request: Request) -> Response:
         """The pages that there are, within a span and of a system if the address has them."""
-        chosen = _selection(request.query_params, ("system", "since", "until"))
+        chosen = selection(request.query_params, ("system", "since", "until"))
         return await self._cached("index", chosen, self._index)
 
     async def page(self, request: Request) -> Response:
         """The page of a run or system."""
-        chosen = _selection(request.query_params, ("run", "system", "since", "until"))
+        chosen = selection(request.query_params, WINDOW)
         return await self._cached("page", chosen, self._page)
+
+    async def object_page(self, request: Request) -> Response:
+        """The page of an object of a run or system."""
+        chosen = selection(request.query_params, OBJECT)
+        return await self._cached("object", chosen, self._object)
 
     async def query(self, request: Request) -> Response:
         """The box for SQL, with the answer of what is in it."""
@@ -117,7 +137,7 @@ class Site:
                 )
             except CpmonError as error:
                 problem, status = str(error), _status(error, is_of_address=False)
-        return HTMLResponse(rendered("query.html", sql=sql, answer=answer, problem=problem), status)
+        return _html(rendered("query.html", sql=sql, answer=answer, problem=problem), status)
 
     async def file(self, request: Request) -> Response:
         """The answer of some SQL as a file."""
@@ -142,7 +162,7 @@ class Site:
 
         state = await asyncio.to_thread(self._state)
         made = await self.cache.get(address, state, lambda: self.pages.run(with_job))
-        return HTMLResponse(made)
+        return _html(made)
 
     def _state(self) -> object:
         """Changes when dumps, runs or classes do. Results of `cpmon reduce` change no answer."""
@@ -179,18 +199,34 @@ class Site:
 
     def _index(self, con: Connection, chosen: Mapping[str, str]) -> bytes:
         zone = find_zone(self.settings.timezone)
-        found = windows(con, None, chosen.get("system"), *_span(chosen))
-        return index_page(con, found, [_address(w, chosen) for w in found], zone)
+        found = windows(con, None, chosen.get("system"), *span(chosen), systems=True)
+        return index_page(con, found, [page_address(w, chosen) for w in found], zone, "query")
 
     def _page(self, con: Connection, chosen: Mapping[str, str]) -> bytes:
+        window, zone = self._window(con, chosen)
+        links = ObjectAddresses(window, chosen)
+        content = read_content(con, window, zone, self.settings, links)
+        return rendered("page.html", content=content, zone=zone)
+
+    def _object(self, con: Connection, chosen: Mapping[str, str]) -> bytes:
+        kind, value = chosen_object(chosen)
+        window, zone = self._window(con, chosen)
+        trail = [("All pages", "index.html"), (window.title, page_address(window, chosen))]
+        links = ObjectAddresses(window, chosen)
+        return object_page(con, window, kind, value, zone, self.settings, trail, links)
+
+    def _window(self, con: Connection, chosen: Mapping[str, str]) -> tuple[Window, ZoneInfo]:
+        """The window that an address selects, and the zone of its times.
+
+        Raises:
+            CpmonError: there is none.
+        """
         run, system = chosen.get("run"), chosen.get("system")
         if not (run or system):
             raise CpmonError("an address of a page names a run or a system")
-        found = windows(con, run, system, *_span(chosen), systems=run is None)
+        found = windows(con, run, system, *span(chosen), systems=run is None)
         window = next(each for each in found if each.run_id == run)
-        zone = find_zone(self.settings.zone(window.system))
-        content = read_content(con, window, zone, self.settings)
-        return rendered("page.html", content=content, zone=zone)
+        return window, find_zone(self.settings.zone(window.system))
 
     def _answer(self, con: Connection, job: Job, *, sql: str) -> Answer:
         return read_answer(self.ask(con, sql), job.check, ZoneInfo("UTC"))
@@ -199,46 +235,16 @@ class Site:
         return write_answer(self.ask(con, sql), format, job.check)
 
 
-def _selection(given: Mapping[str, str], names: tuple[str, ...]) -> dict[str, str]:
-    """What an address selects; its times are absolute, so that a cached page stays right."""
-    chosen = {name: given[name] for name in names if given.get(name)}
-    return {n: _moment(text) if n in SPAN else text for n, text in chosen.items()}
-
-
-def _span(chosen: Mapping[str, str]) -> tuple[datetime | None, datetime | None]:
-    since, until = (
-        datetime.fromisoformat(chosen[name]) if name in chosen else None for name in SPAN
-    )
-    return since, until
-
-
-def _address(window: Window, chosen: Mapping[str, str]) -> str:
-    """The relative address of the page of a window."""
-    own = {"run": window.run_id} if window.run_id else {"system": window.system}
-    span = {name: chosen[name] for name in ("since", "until") if name in chosen}
-    return f"page?{urlencode({**own, **span})}"
-
-
-def _moment(text: str) -> str:
-    """A typed time as ISO text in UTC.
-
-    Raises:
-        CpmonError: it is no time.
-    """
-    try:
-        moment = parse_moment(text, ZoneInfo("UTC"), datetime.now(UTC))
-        return moment.replace(tzinfo=None).isoformat()
-    except ValueError:
-        raise CpmonError(
-            "a time in the address cannot be read",
-            expected="a time in UTC, such as 2026-01-31T14:00",
-            found=text,
-        ) from None
-
-
 def _check_length(sql: str) -> None:
     if len(sql) > LONGEST_SQL:
         raise CpmonError("the SQL is too long", expected=f"at most {LONGEST_SQL:,} characters")
+
+
+def _html(page: bytes, status: int = 200) -> Response:
+    """A page, with its own content security policy as a header as well."""
+    found = POLICY.search(page)
+    own = f"{found[1].decode()}; {NO_FRAMES}" if found else NOTHING
+    return HTMLResponse(page, status, {"Content-Security-Policy": own})
 
 
 def _chunks(file: IO[bytes]) -> Iterator[bytes]:
@@ -251,7 +257,7 @@ def _status(error: CpmonError, *, is_of_address: bool) -> int:
     """The HTTP status of an error; what an address of a page names may not exist."""
     if isinstance(error, BusyError):
         return 503
-    is_missing = error.code in ("name-unknown", "span-without-intervals")
+    is_missing = isinstance(error, NothingToReportError) or error.code == "name-unknown"
     return 404 if is_of_address and is_missing else 400
 
 
@@ -264,9 +270,9 @@ def _answering(endpoint: Endpoint) -> Endpoint:
         except ReaderLeft:
             return Response(status_code=CLIENT_CLOSED)
         except CpmonError as error:
-            return HTMLResponse(
+            return _html(
                 rendered("problem.html", problem=str(error)),
-                _status(error, is_of_address=request.url.path in ("/", "/index.html", "/page")),
+                _status(error, is_of_address=not request.url.path.startswith("/query")),
             )
 
     return answer

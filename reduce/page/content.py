@@ -397,7 +397,7 @@ def _linked(
 ) -> list[Cell]:
     """The cells of a column, with links where they name an object that has a page."""
     followed = [option for option, name in result.report.follows.items() if name == column.name]
-    if not links or not followed:
+    if not followed:
         return cells
     values = result.table.column(column.name).to_pylist()
     addresses = (links.get((followed[0], value), "") for value in values)

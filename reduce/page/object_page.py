@@ -171,11 +171,12 @@ def top_objects(
         with suppress(NothingToReportError):
             result = report(con, name, **window.selection, top=top, settings=settings)
             values = result.table.column(result.report.follows[kind]).unique().to_pylist()
-            objects += [(kind, value) for value in values if _can_be_followed(kind, value)]
+            objects += [(kind, value) for value in values if can_be_followed(kind, value)]
     return objects
 
 
-def _can_be_followed(kind: str, value: Any) -> bool:
+def can_be_followed(kind: str, value: Any) -> bool:
+    """Whether a value is one object: not unknown, nor a name that would be read as a pattern."""
     if kind not in WITH_PATTERNS:
         return value is not None
     return bool(value) and not any(sign in value for sign in WILD)

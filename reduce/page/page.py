@@ -120,14 +120,16 @@ def index_page(
     page_windows: Sequence[Window],
     links: Sequence[str],
     zone: ZoneInfo,
+    query: str = "",
 ) -> bytes:
     """The page that lists the pages of windows.
 
     Args:
         links: file or relative address of each page.
+        query: address of a page that answers SQL; may be empty.
     """
     groups = _systems(con, read_lines(con, page_windows, links), zone)
-    return rendered("index.html", measures=MEASURES, groups=groups, zone=zone)
+    return rendered("index.html", measures=MEASURES, groups=groups, zone=zone, query=query)
 
 
 def object_page(

@@ -273,7 +273,7 @@ def test_one_line_is_no_lines():
     window = Window("S", None, None, None, 1, minute(0), minute(1))
     for count, words in ((1, "1 line</output>"), (2, "2 lines</output>")):
         group = _System("S", [Line(window, "f.html", ())] * count, "")
-        page = rendered("index.html", measures=(), groups=[group], zone=UTC).decode()
+        page = rendered("index.html", measures=(), groups=[group], zone=UTC, query="").decode()
         assert words in page
 
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import signal
 import socket
 import time
+from base64 import b64encode
 from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
+from html import unescape
 from pathlib import Path
-from urllib.parse import quote, urlsplit
+from urllib.parse import parse_qs, quote, urlsplit
 
 import polars
 import pytest
@@ -25,6 +29,8 @@ def test_the_index_links_to_pages_that_are_those_of_report_html(server: Server):
     index = server.get("")
     assert index.status == 200
     assert 'href="page?run=2600NP"' in index.text
+    assert 'href="page?system=' in index.text
+    assert 'href="query"' in index.text
     page = server.get("page", run="2600NP")
     assert page.status == 200
     assert "Run 2600NP" in page.text
@@ -42,6 +48,53 @@ def test_a_system_with_runs_and_a_span_have_pages(server: Server):
     assert "no measured interval" in none.text
     assert server.get("page", run="nosuch").status == 404
     assert server.get("page", run="2600NP", since="<b>").text.count("<b>") == 0
+
+
+def test_tables_link_to_pages_of_objects_and_every_link_is_answered(server: Server):
+    page = server.get("page", run="2600NP", since="2001-11-13T14:00").text
+    links = {unescape(href) for href in re.findall(r'href="(object[^"]+)', page)}
+    kinds = {parse_qs(href)["kind"][0]: href for href in links}
+    assert {*kinds} >= {"user", "device", "cpu", "partition"}
+    for href in kinds.values():
+        answer = server.get(href)
+        assert answer.status == 200, answer.text
+        assert 'href="page?run=2600NP&amp;since=2001-11-13T14%3A00%3A00"' in answer.text
+    user = server.get("object", run="2600NP", kind="user", name="LINUX186")
+    assert "<h1>User LINUX186</h1>" in user.text
+    assert user.text.count("<figure") > 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "status"),
+    [
+        ("user", "NOBODY", 404),
+        ("user", "LINUX*", 400),
+        ("user", "", 400),
+        ("device", "<b>", 400),
+        ("cpu", "9" * 30, 400),
+        ("class", "nosuch", 404),
+        ("table", "x", 400),
+    ],
+)
+def test_an_address_names_one_object_that_there_is(
+    server: Server, kind: str, name: str, status: int
+):
+    answer = server.get("object", run="2600NP", kind=kind, name=name)
+    assert answer.status == status
+    assert "<b>" not in answer.text
+
+
+def test_pages_run_no_script_but_the_one_that_their_policy_names(server: Server):
+    for path, query in (("", {}), ("page", {"run": "2600NP"}), ("query", {"sql": "select 1"})):
+        answer = server.get(path, **query)
+        policy = answer.headers["content-security-policy"]
+        (script,) = re.findall(r"<script>(.*?)</script>", answer.text, re.DOTALL)
+        named = b64encode(sha256(script.encode()).digest()).decode()
+        assert f"script-src 'sha256-{named}'" in policy
+        assert "default-src 'none'" in policy
+        assert ("form-action 'self'" in policy) == (path == "query")
+    file = server.get("query.csv", sql="select 1")
+    assert "script-src" not in file.headers["content-security-policy"]
 
 
 def test_sql_has_rows_a_chart_and_files(server: Server):

@@ -1,0 +1,124 @@
+"""Addresses of pages: all that a page depends on is in its address, so that it can be mailed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import urlencode
+from zoneinfo import ZoneInfo
+
+from ..config.moments import parse_moment
+from ..core.errors import CpmonError
+from ..reduce.page.content import Window
+from ..reduce.page.object_page import MAIN, can_be_followed
+
+WINDOW = ("run", "system", "since", "until")
+"""Parameters that select a window."""
+OBJECT = (*WINDOW, "kind", "name")
+"""Parameters that select an object in a window."""
+SPAN = ("since", "until")
+BASES = {"device": 16, "cpu": 10}
+"""Kind of object whose name is a number -> its base."""
+MOST_DIGITS = 8
+
+
+def selection(given: Mapping[str, str], names: tuple[str, ...]) -> dict[str, str]:
+    """What an address selects; its times are absolute, so that a cached page stays right.
+
+    Raises:
+        CpmonError: a time cannot be read.
+    """
+    chosen = {name: given[name] for name in names if given.get(name)}
+    return {name: _moment(text) if name in SPAN else text for name, text in chosen.items()}
+
+
+def span(chosen: Mapping[str, str]) -> tuple[datetime | None, datetime | None]:
+    """Begin and end of a selection, UTC without zone; None without a bound."""
+    since, until = (
+        datetime.fromisoformat(chosen[name]) if name in chosen else None for name in SPAN
+    )
+    return since, until
+
+
+def page_address(window: Window, chosen: Mapping[str, str]) -> str:
+    """The relative address of the page of a window within the span of a selection."""
+    return f"page?{urlencode(_of_window(window, chosen))}"
+
+
+def _of_window(window: Window, chosen: Mapping[str, str]) -> dict[str, str]:
+    own = {"run": window.run_id} if window.run_id else {"system": window.system}
+    return {**own, **{name: chosen[name] for name in SPAN if name in chosen}}
+
+
+def chosen_object(chosen: Mapping[str, str]) -> tuple[str, Any]:
+    """The object that a selection names, as option and value.
+
+    Raises:
+        CpmonError: it names none, or several by a pattern.
+    """
+    kind, name = chosen.get("kind", ""), chosen.get("name", "")
+    value: Any = name
+    if kind in BASES:
+        is_number = name.isascii() and name.isalnum() and len(name) <= MOST_DIGITS
+        try:
+            value = int(name, BASES[kind]) if is_number else None
+        except ValueError:
+            value = None
+    if kind not in MAIN or not can_be_followed(kind, value):
+        raise CpmonError(
+            "an address of an object names its kind and one object",
+            expected=f"kind: one of {', '.join(MAIN)}; name: as reports print it",
+            found=f"kind={kind}, name={name}",
+        )
+    return kind, value
+
+
+@dataclass(frozen=True)
+class ObjectAddresses(Mapping[tuple[str, Any], str]):
+    """Relative addresses of all objects of a window; each page is made when it is asked for.
+
+    It holds any object that can be asked for. Iteration yields none, as they are not listed.
+    """
+
+    window: Window
+    chosen: Mapping[str, str]
+
+    def __getitem__(self, key: tuple[str, Any]) -> str:
+        """The address of an object.
+
+        Raises:
+            KeyError: it has no page.
+        """
+        kind, value = key
+        if kind not in MAIN or not can_be_followed(kind, value):
+            raise KeyError(key)
+        name = f"{value:04X}" if kind == "device" else str(value)
+        named = {**_of_window(self.window, self.chosen), "kind": kind, "name": name}
+        return f"object?{urlencode(named)}"
+
+    def __iter__(self) -> Iterator[tuple[str, Any]]:
+        """Yields nothing."""
+        return iter(())
+
+    def __len__(self) -> int:
+        """0, as iteration yields nothing."""
+        return 0
+
+
+def _moment(text: str) -> str:
+    """A typed time as ISO text in UTC.
+
+    Raises:
+        CpmonError: it is no time.
+    """
+    try:
+        moment = parse_moment(text, ZoneInfo("UTC"), datetime.now(UTC))
+        return moment.replace(tzinfo=None).isoformat()
+    except ValueError:
+        raise CpmonError(
+            "a time in the address cannot be read",
+            expected="a time in UTC, such as 2026-01-31T14:00",
+            found=text,
+        ) from None
