@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 import click
 
 from ..config.formats import FORMATS, format_of_file
-from ..config.moments import MONTH, LineLength, parse_moment
+from ..config.moments import parse_length, parse_line_length, parse_moment
 from . import completion
 from .output import Output
 from .site_settings import CONFIG, FLAGS, settings
@@ -70,6 +70,9 @@ def _store(
     """The store of the option or of the settings; `what` requires a local folder."""
     if context.resilient_parsing:
         return store
+    if store is None and context.params.get("dump"):  # a query of a dump needs no store
+        settings()
+        return use_layouts(context, option, None)
     store = store or settings().store
     if store is None:
         raise click.MissingParameter(
@@ -253,22 +256,6 @@ def _day(text: str) -> date:
     return moment.date()
 
 
-LONGEST_S = 100 * 366 * 86400
-"""Maximum length of a time span; sums with times stay within DuckDB's range."""
-
-
-def _length(text: str) -> timedelta:
-    units = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604_800}
-    seconds = int(text[:-1]) * units.get(text[-1:], 0)
-    if not 0 < seconds <= LONGEST_S or not text[:-1].isdecimal():
-        raise ValueError(text)
-    return timedelta(seconds=seconds)
-
-
-def _line_length(text: str) -> LineLength:
-    return MONTH if text in (MONTH, "1mo") else _length(text)
-
-
 def _offset(text: str) -> int:
     offset = int(text, 0)
     if offset < 0:
@@ -278,8 +265,8 @@ def _offset(text: str) -> int:
 
 RELEASE = Parsed("release", "5.3.0", "V.R.M", _release)
 LEVEL = Parsed("release", "5.3.0 or 7.3.0+callevel.5", "V.R.M", _level)
-LENGTH = Parsed("length of time", "15m or 1h", "SPAN", _length)
-LINE_LENGTH = Parsed("length of time", "15m, 1h, 1d, 1w or 1mo", "SPAN", _line_length)
+LENGTH = Parsed("length of time", "15m or 1h", "SPAN", parse_length)
+LINE_LENGTH = Parsed("length of time", "15m, 1h, 1d, 1w or 1mo", "SPAN", parse_line_length)
 DAY = Parsed("day", "2026-01-31, today or yesterday", "DATE", _day)
 OFFSET = Parsed("offset", "8192 or 0x2000", "OFFSET", _offset)
 
@@ -333,11 +320,9 @@ def object_options(command: Callable[..., Any]) -> Callable[..., Any]:
         partition: str | None,
         **values: Any,
     ) -> Any:
-        named = {"user": user, "partition": partition, "class": user_class}
-        capitals = {option: name and name.upper() for option, name in named.items()}
-        objects = {"cpu": cpu, "device": device, **capitals}
-        followed = {option: value for option, value in objects.items() if value is not None}
-        return command(objects=followed, **values)
+        from ..reduce.reports.narrowing import named_objects
+
+        return command(objects=named_objects(cpu, user, user_class, device, partition), **values)
 
     return follow
 

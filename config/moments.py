@@ -240,3 +240,30 @@ def local_text(time: datetime, zone: ZoneInfo) -> str:
 def is_twice(local: datetime) -> bool:
     """Whether a local time is repeated, since clocks are put back."""
     return local.utcoffset() != local.replace(fold=1 - local.fold).utcoffset()
+
+
+LONGEST_S = 100 * 366 * 86400
+"""Maximum length of a time span; sums with times stay within DuckDB's range."""
+
+
+def parse_length(text: str) -> timedelta:
+    """Parse a length of time, as 90s, 15m, 1h, 1d or 1w.
+
+    Raises:
+        ValueError: it is none, or longer than LONGEST_S.
+    """
+    units = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604_800}
+    number = text[:-1]
+    seconds = int(number) * units.get(text[-1:], 0) if number.isdecimal() else 0
+    if not 0 < seconds <= LONGEST_S:
+        raise ValueError(text)
+    return timedelta(seconds=seconds)
+
+
+def parse_line_length(text: str) -> LineLength:
+    """Parse the length of a line of a report: a length of time, or 1mo for months.
+
+    Raises:
+        ValueError: it is none.
+    """
+    return MONTH if text in (MONTH, "1mo") else parse_length(text)

@@ -31,16 +31,20 @@ ALLOWED: dict[str, frozenset[str]] = {
     "batch": frozenset({"core", "schemas", "config", "render", "store", "ingest", "reduce"}),
     "generate": frozenset({"core", "schemas", "config"}),
     "serve": frozenset({"core", "config", "render", "store", "reduce"}),
+    "api": frozenset(
+        {"core", "schemas", "config", "render", "store", "ingest", "reduce", "queries"}
+    ),
     "cli": frozenset(
         {
             *("core", "schemas", "config", "store", "ingest", "reduce", "queries", "spark"),
-            *("render", "jobs", "batch", "generate", "serve"),
+            *("render", "jobs", "batch", "generate", "serve", "api"),
         }
     ),
 }
 
 # Folders whose modules and packages must not import each other in a circle.
 ACYCLIC = (
+    "api",
     "batch",
     "cli",
     "config",

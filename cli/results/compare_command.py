@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 
@@ -114,29 +115,32 @@ def _compared(
     form: str,
 ) -> bytes:
     """Render the comparison; HTML also gets a chart of the runs."""
-    from ...reduce.compare import base_and_runs, compare, compare_runs, load_spec, render_comparison
+    from ...reduce.compare import (
+        compare,
+        compare_runs,
+        load_spec,
+        measure_parts,
+        render_comparison,
+    )
     from ...reduce.page.drawing import runs_figure
 
     spec = load_spec(table) if table is not None else None
     with opened(store) as connection:
         if since or until:
-            base, *others = base_and_runs(connection, runs, base)
-            runs = tuple(others)
-            parts = [_part(store, run, since, until) for run in (base, *runs)]
-            connection.measure(parts)
+            measure_parts(connection, runs, base, lambda run: _part(store, run, since, until))
         comparison = compare(connection, spec) if spec else compare_runs(connection, runs, base)
         figure = runs_figure(connection, comparison.run_ids) if form == "html" else ""
     return render_comparison(comparison, form, figure)
 
 
-def _part(store: Path, run: str, since: str | None, until: str | None) -> str:
-    """JSON text of a part of a run, whose times are typed in the zone of its system."""
+def _part(
+    store: Path, run: str, since: str | None, until: str | None
+) -> tuple[datetime | None, datetime | None]:
+    """The bounds of a part of a run, which are typed in the zone of its system."""
     from ...config.moments import find_zone
-    from ...core.grace_period import GRACE
-    from ...store.runs.runs import part_of_run, system_of_run
+    from ...store.runs.runs import system_of_run
 
     reader = reader_at(store)
     zone = find_zone(settings().zone(system_of_run(reader, run)))
     span = read_span(since, until, zone, lambda: day_of_store(reader, zone, run=run))
-    bounds = (bound and bound + GRACE for bound in (span.since, span.until))
-    return part_of_run(reader, run, *bounds)
+    return span.since, span.until

@@ -12,6 +12,7 @@ import click
 from .. import completion
 from ..options import (
     ANY_PATH,
+    FILE_PATH,
     choice_option,
     limit_options,
     listing_option,
@@ -42,6 +43,13 @@ def _queries() -> Iterator[str]:
 @click.command("query")
 @click.argument("question", required=False, metavar="SQL|NAME", shell_complete=completion.questions)
 @store_option
+@click.option(
+    "--dump",
+    type=FILE_PATH,
+    is_eager=True,  # --store is not needed with it
+    metavar="DUMP",
+    help="Ask the records of this dump, without a store.",
+)
 @click.option("--file", type=ANY_PATH, metavar="FILE", help="Read the SQL there.")
 @click.option(
     "-p",
@@ -67,6 +75,7 @@ def _queries() -> Iterator[str]:
 def command(
     question: str | None,
     store: Path,
+    dump: Path | None,
     file: Path | None,
     params: tuple[str, ...],
     engine: str,
@@ -87,6 +96,7 @@ def command(
       cpmon query "select tod, pfxcpuad, plsmvb2g from interval.sytrsp order by all" --store perf/
       cpmon query busiest_users -p top=5 --store perf/
       cpmon query --file my.sql -p top=5 --store perf/ --format parquet -o my.parquet
+      cpmon query --dump quiet-hour.mon "select count(*) from monitor.sytrsp"
       cpmon query --engine spark --master spark://host:7077 --file fleet.sql --store perf/
     """
     sql, values = _question(question, file, params)
@@ -95,8 +105,16 @@ def command(
     from ...render.render import render_parts
     from ...store.catalogue.answers import ask
 
+    if engine == SPARK and dump is not None:
+        raise click.UsageError("--dump is read here: leave out --engine spark")
     if engine == SPARK:
         out.write(render_parts(_ask_spark(sql, values, store, master), out.format))
+        return
+    if dump is not None:
+        from ...api import Dump
+
+        with Dump(dump, settings=settings()) as records:
+            out.write(render_parts(ask(records.connection, sql, values), out.format))
         return
     with opened(store) as connection:
         out.write(render_parts(ask(connection, sql, values), out.format))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -11,7 +11,10 @@ import duckdb
 import numpy as np
 
 from ...core.errors import CpmonError, unknown
+from ...core.grace_period import GRACE
 from ...core.text import counted
+from ...store.catalogue.connection import Connection
+from ...store.runs.runs import part_of_run
 from ..metrics import compared_metrics
 from ..reports.layout_notes import RESTING, assumed_notes, dumps_of
 from ..reports.report import doubts_note
@@ -81,6 +84,28 @@ def base_and_runs(
             remedy="name every run once, and another one with --base",
         )
     return order
+
+
+def measure_parts(
+    con: Connection,
+    runs: Sequence[str],
+    base: str | None,
+    part_of: Callable[[str], tuple[datetime | None, datetime | None]],
+) -> None:
+    """Limit the base run and the runs to parts of their steady states, on a connection.
+
+    Args:
+        runs, base: as for `base_and_runs`.
+        part_of: run -> bounds of its part, UTC; intervals that CP ended late count as in time.
+
+    Raises:
+        CpmonError: as for `base_and_runs`, or a run has no steady state in its part.
+    """
+    parts = []
+    for run in base_and_runs(con, runs, base):
+        since, until = (bound and bound + GRACE for bound in part_of(run))
+        parts.append(part_of_run(con.store, run, since, until))
+    con.measure(parts)
 
 
 def read_facts(con: duckdb.DuckDBPyConnection, runs: Sequence[str]) -> dict[str, RunFacts]:

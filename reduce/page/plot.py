@@ -39,13 +39,26 @@ def plot_report(result: ReportResult, format: str, columns: Sequence[str] = ()) 
     Raises:
         CpmonError: no such format or column, or the report has no numeric data.
     """
+    return drawn_alone(result, plot_spec(result, columns), format)
+
+
+def plot_spec(result: ReportResult, columns: Sequence[str] = ()) -> dict[str, Any]:
+    """The Vega-Lite specification of the plot of a report.
+
+    Args:
+        columns: as for `plot_report`.
+
+    Raises:
+        CpmonError: no such column, or the report has no numeric data.
+    """
     drawn = [
         bars(chart, points, alone=True)
         if chart.kind is ChartKind.BARS
         else over_time(chart, points, result.zone, alone=True)
         for chart, points in panels(result, columns)
     ]
-    return drawn_alone(result, stacked(drawn), format)
+    title = {"text": result.report.title, "subtitle": _about(result)}
+    return stacked(drawn) | {"title": title | _TITLE}
 
 
 def panels(result: ReportResult, columns: Sequence[str] = ()) -> list[tuple[Chart, Points]]:
@@ -72,7 +85,6 @@ def drawn_alone(result: ReportResult, spec: dict[str, Any], format: str) -> byte
             expected=" or ".join(f".{suffix}" for suffix in FORMATS),
             found=format or "a name without ending",
         )
-    spec["title"] = {"text": f"{result.report.title}", "subtitle": _about(result)} | _TITLE
     if format == "png":
         return png(spec)
     return svg(spec, result.report.title, _about(result), result.report.name.lower()).encode()

@@ -33,6 +33,20 @@ WITH_PATTERNS = ("user", "class")
 """Options that take patterns; a partition may be called *PHYSICAL*."""
 
 
+def named_objects(
+    cpu: int | None,
+    user: str | None,
+    user_class: str | None,
+    device: int | tuple[int, int] | None,
+    partition: str | None,
+) -> dict[str, Any]:
+    """The given objects by option, as `objects` of a report; CP's names are in capitals."""
+    names = {"user": user, "partition": partition, "class": user_class}
+    capitals = {option: name and name.upper() for option, name in names.items()}
+    given = {"cpu": cpu, "device": device, **capitals}
+    return {option: value for option, value in given.items() if value is not None}
+
+
 @dataclass(frozen=True, slots=True)
 class Objects:
     """The objects that an option selects: a single one, a pattern, a range or a user class.

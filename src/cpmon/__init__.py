@@ -1,3 +1,28 @@
-"""cpmon: z/VM CP Monitor data, from the dump to the published performance table."""
+"""cpmon: z/VM CP Monitor data, from the dump to the published performance table.
+
+The names in `__all__` are the public interface and remain stable; everything else may change.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .api import Dump, OpenStore, Records, open, read
+    from .core.errors import CpmonError
 
 __version__ = "0.1.0"
+__all__ = ["CpmonError", "Dump", "OpenStore", "Records", "__version__", "open", "read"]
+
+
+def __getattr__(name: str) -> Any:
+    """Imports a public name when it is first used: importing cpmon takes no time."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    module = import_module(".core.errors" if name == "CpmonError" else ".api", __name__)
+    return getattr(module, name)
+
+
+def __dir__() -> list[str]:
+    """The public names."""
+    return sorted(__all__)

@@ -245,13 +245,14 @@ def part_of_run(store: Store, run_id: str, since: datetime | None, until: dateti
     Figures of companions remain if most of what they cover lies in the part.
 
     Args:
-        since, until: bounds of the part, UTC; None for the bound of the steady state.
+        since, until: bounds of the part, without zone in UTC; None for that of the steady state.
 
     Raises:
         CpmonError: the steady state of the run is outside of the span.
     """
     run = json.loads(store.files.read(run_name(run_id)))
     begins, ends = (_utc(run[f"steady_{bound}"] or run[bound]) for bound in ("since", "until"))
+    since, until = (bound and _aware(bound) for bound in (since, until))
     first, last = max(begins, since or begins), min(ends, until or ends)
     if first >= last:
         raise CpmonError(
@@ -278,7 +279,11 @@ def _mostly_in(row: Mapping[str, Any], since: datetime, until: datetime) -> bool
 
 
 def _utc(moment: str) -> datetime:
-    return datetime.fromisoformat(moment).replace(tzinfo=UTC)
+    return _aware(datetime.fromisoformat(moment))
+
+
+def _aware(moment: datetime) -> datetime:
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def run_names(store: Store) -> list[str]:

@@ -1,0 +1,180 @@
+"""`cpmon.read`: the records of a dump without a store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from datetime import datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Self
+
+from ..config import Settings, read_settings
+from ..core.errors import unknown
+from ..ingest.landing import ingest
+from ..reduce.reductions.reductions import reductions
+from ..reduce.reports.cells import utc
+from ..schemas.registry import tables
+from ..store import Store
+from ..store.catalogue.answers import ask
+from ..store.catalogue.connection import Connection, connect
+from ..store.sandbox.sandbox import Limits
+from ..store.scope import Scope
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pandas import DataFrame as PandasFrame
+    from polars import DataFrame, LazyFrame
+
+
+class Records:
+    """The rows of one record type, read when a method is called.
+
+    A row is a record; columns are its fields, and before them `system`, `interval_end` (UTC) and
+    where it is in the dump. `cpmon.Dump.sql("describe monitor.sytrsp")` shows types.
+    """
+
+    def __init__(self, connection: Connection, name: str) -> None:
+        self._connection, self.name = connection, name
+
+    def __repr__(self) -> str:
+        """Name of the record type."""
+        return f"<records {self.name}>"
+
+    def _relation(self) -> Any:
+        return self._connection.sql(f"FROM monitor.{self.name}")
+
+    def arrow(self) -> pa.Table:
+        """All rows as an Arrow table."""
+        table: pa.Table = self._relation().to_arrow_table()
+        return table
+
+    def batches(self, rows: int = 100_000) -> pa.RecordBatchReader:
+        """The rows in batches of at most `rows`, for what does not fit into memory."""
+        reader: pa.RecordBatchReader = self._relation().to_arrow_reader(rows)
+        return reader
+
+    def pl(self) -> DataFrame:
+        """All rows as a polars DataFrame."""
+        frame: DataFrame = self._relation().pl()
+        return frame
+
+    def lazy(self) -> LazyFrame:
+        """A polars LazyFrame, which reads only the columns and rows that it needs."""
+        frame: LazyFrame = self._relation().pl(lazy=True)
+        return frame
+
+    def df(self) -> PandasFrame:
+        """All rows as a pandas DataFrame."""
+        frame: PandasFrame = self._relation().df()
+        return frame
+
+
+class Dump(Mapping[str, Records]):
+    """The records of a dump by record type: `dump["sytrsp"].pl()`.
+
+    They lie in a temporary folder until `close`, or the end of a `with` block.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        records: Sequence[str] | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        *,
+        release: str = "",
+        accept_damage: bool = False,
+        settings: Settings | None = None,
+    ) -> None:
+        """Reads a dump; see `read`."""
+        site = settings or read_settings()
+        with ExitStack() as closing:
+            folder = closing.enter_context(TemporaryDirectory(prefix="cpmon-read-"))
+            store = Store(Path(folder, "store"), create=True)
+            ingest(
+                path,
+                store,
+                release=release,
+                fallback_release=site.release(None),
+                accept_damage=accept_damage,
+            )
+            limits = Limits(site.memory_limit, site.threads)
+            self.connection = closing.enter_context(connect(store, reductions(), limits))
+            """DuckDB's connection to the records, with the same tables as that to a store."""
+            self.connection.point(Scope(None, utc(since), utc(until)))
+            landed = self.connection.tables & tables().keys()
+            wanted = [record.lower() for record in records or sorted(landed)]
+            for record in wanted:
+                if record not in landed:
+                    raise unknown("record", record, sorted(landed), place=str(path))
+            self._records = {name: Records(self.connection, name) for name in wanted}
+            self._closing = closing.pop_all()
+
+    def __getitem__(self, record: str) -> Records:
+        """The rows of a record type, by IBM's name in lower case."""
+        return self._records[record]
+
+    def __iter__(self) -> Iterator[str]:
+        """The record types that the dump has."""
+        return iter(self._records)
+
+    def __len__(self) -> int:
+        """Their number."""
+        return len(self._records)
+
+    def sql(self, query: str, **parameters: Any) -> DataFrame:
+        """The answer of a query, as of `cpmon query`; parameters by name, as `$top`.
+
+        Raises:
+            CpmonError: it does not only read, names unknown tables, or fails.
+        """
+        return answer(self.connection, query, parameters)
+
+    def close(self) -> None:
+        """Delete the temporary folder."""
+        self._closing.close()
+
+    def __enter__(self) -> Self:
+        """The dump itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Delete the temporary folder."""
+        self.close()
+
+
+def read(
+    dump: str | Path,
+    records: Sequence[str] | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    *,
+    release: str = "",
+    accept_damage: bool = False,
+) -> Dump:
+    """Read a dump without a store.
+
+    Args:
+        dump: a file of MONWRITE, also with gzip or zstd, or "-" for standard input.
+        records: record types, as ["sytrsp", "useact"]; all by default.
+        since, until: only intervals that end after `since` and not after `until`; times without
+            zone are UTC.
+        release: CP level that wrote the dump ("7.3.0"), if not the one that the dump names.
+        accept_damage: read what is good of a dump of which most is lost.
+
+    Raises:
+        CpmonError: it is no monitor data, most of it is lost, or it has none of these records.
+    """
+    return Dump(dump, records, since, until, release=release, accept_damage=accept_damage)
+
+
+def answer(connection: Connection, query: str, parameters: Mapping[str, Any]) -> DataFrame:
+    """The answer of a query on a connection, as a polars DataFrame."""
+    import polars as pl
+    import pyarrow as pa
+
+    table = pa.concat_tables(ask(connection, query, parameters))
+    frame = pl.from_arrow(table)
+    assert isinstance(frame, pl.DataFrame)
+    return frame

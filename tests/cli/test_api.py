@@ -1,0 +1,197 @@
+"""The public interface for programs: its names and signatures, and what it answers."""
+
+from __future__ import annotations
+
+import doctest
+import inspect
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import cpmon as api
+from cpmon.cli.main import Status
+from tests.cli.answer import Cpmon
+
+ROOT = Path(__file__).resolve().parents[2]
+DUMP = ROOT / "sample-data" / "timer" / "2600NP.mon.zst"
+PUBLIC = """
+CpmonError: code effect expected found place problem remedy
+Dump(path, records, since, until, release, accept_damage, settings)
+Dump.close()
+Dump.connection
+Dump.sql(query, parameters)
+OpenStore(path, config, create)
+OpenStore.chart(name, selection)
+OpenStore.compare(table, runs, base, since, until)
+OpenStore.ingest(dump, system, release)
+OpenStore.reduce(names)
+OpenStore.report(name, selection)
+OpenStore.report_text(name, selection)
+OpenStore.runs
+OpenStore.sql(query, parameters)
+OpenStore.table(name)
+Records.arrow()
+Records.batches(rows)
+Records.df()
+Records.lazy()
+Records.pl()
+open(store, config, create)
+read(dump, records, since, until, release, accept_damage)
+"""
+"""What programs rely on; a change of it is told in the changelog."""
+
+
+def _public() -> Iterator[str]:
+    error = api.CpmonError("problem")
+    yield f"CpmonError: {' '.join(sorted(n for n in vars(error) if n[0] != '_'))}"
+    for function in (api.open, api.read):
+        yield f"{function.__name__}({', '.join(inspect.signature(function).parameters)})"
+    for kind in (api.Dump, api.OpenStore, api.Records):
+        if kind is not api.Records:
+            yield f"{kind.__name__}({', '.join(inspect.signature(kind).parameters)})"
+        for name, member in vars(kind).items():
+            if name[0] == "_":
+                continue
+            text = f"{kind.__name__}.{name}"
+            if not inspect.isfunction(member):
+                yield text
+                continue
+            _, *parameters = inspect.signature(member).parameters
+            yield f"{text}({', '.join(parameters)})"
+    yield "Dump.connection"  # set when it is opened
+
+
+def test_public_names_and_signatures_are_those_of_the_list():
+    assert sorted(_public()) == sorted(PUBLIC.split("\n")[1:-1])
+    assert set(dir(api)) == {
+        "CpmonError",
+        "Dump",
+        "OpenStore",
+        "Records",
+        "__version__",
+        "open",
+        "read",
+    }
+
+
+def test_importing_cpmon_imports_no_library():
+    script = "import sys, cpmon; print({'duckdb', 'polars', 'pyarrow', 'numpy'} & {*sys.modules})"
+    words = [sys.executable, "-c", script]
+    assert subprocess.run(words, capture_output=True, check=True).stdout == b"set()\n"
+
+
+def test_a_dump_is_read_without_a_store():
+    with api.read(DUMP) as dump:
+        assert {"sytrsp", "useact"} <= set(dump) and "interval" not in dump
+        rows = dump["sytrsp"]
+        table = rows.arrow()
+        assert isinstance(table, pa.Table) and table.num_rows == 28
+        assert rows.pl().equals(pl.from_arrow(table))
+        assert rows.lazy().select("pfxcpuad").collect().height == len(rows.df()) == 28
+        assert sum(batch.num_rows for batch in rows.batches(10)) == 28
+        counted = dump.sql("SELECT count(*) AS n FROM monitor.sytrsp WHERE pfxcpuad = $cpu", cpu=0)
+        assert counted.item() == 4
+        place = Path(dump.connection.store.location)
+        assert place.exists()
+    assert not place.exists()
+
+
+def test_records_and_times_are_chosen():
+    since = datetime(2001, 11, 13, 14, 1, 30, tzinfo=UTC)
+    with api.read(DUMP, ["SYTRSP"], since=since) as dump:
+        assert list(dump) == ["sytrsp"]
+        # The interval before the span is there as well: counters are compared with it.
+        (bounded,) = dump.sql(
+            "SELECT count(DISTINCT interval_end) AS n FROM interval.sytrsp"
+            " WHERE interval_end > $since",
+            since=since.replace(tzinfo=None),
+        ).rows()
+        assert bounded == (2,)
+    with pytest.raises(api.CpmonError, match="there is no record nothere"):
+        api.read(DUMP, ["nothere"])
+
+
+def test_a_file_that_is_no_dump_is_refused():
+    with pytest.raises(api.CpmonError, match="is no monitor data"):
+        api.read(ROOT / "README.md")
+
+
+def test_a_store_answers_what_the_commands_print(cpmon: Cpmon, perf: Path):
+    store = api.open(perf)
+    assert {"2600NP", "3600P1"} <= set(store.runs["run_id"])
+    options = ("--run", "2600NP", "--store", perf, "--top", "3", "--format", "json")
+    printed = json.loads(cpmon("report", "user_resource_util", *options).text)
+    frame = store.report("USER_RESOURCE_UTIL", run="2600NP", top=3)
+    assert frame["userid"].to_list() == [line["userid"] for line in printed]
+    assert frame["cpu_util"].to_list() == [line["cpu_util"] for line in printed]
+    text = cpmon("report", "system_summary_by_time", *options[:4]).text
+    assert store.report_text("SYSTEM_SUMMARY_BY_TIME", run="2600NP") == text
+    followed = store.report("USER_RESOURCE_UTIL", run="2600NP", user="linux319", by="15m")
+    assert followed.height == 1 and followed["cpu_util"].item() > 0
+    assert store.table("run_summary").height >= 2
+    assert store.compare("timer_t1").height == 108
+    metrics = store.compare(runs=["3600P1"], base="2600NP")
+    assert metrics.filter(pl.col("measure") == "total_util")["base_value"].item() > 40
+    with pytest.raises(api.CpmonError) as raised:  # the runs are a month apart
+        store.compare(runs=["3600P1"], base="2600NP", until=datetime(2001, 11, 14))  # noqa: DTZ001
+    assert raised.value.code == "run-outside-span"
+
+
+def test_a_chart_is_one_of_altair(perf: Path):
+    chart = api.open(perf).chart("PROCESSORS_BY_TIME", run="2600NP", columns=["total_util"])
+    spec = chart.to_dict()
+    assert type(chart).__module__.startswith("altair") and "2600NP" in json.dumps(spec["title"])
+
+
+def test_errors_have_a_code_and_parts(perf: Path):
+    with pytest.raises(api.CpmonError) as raised:
+        api.open(perf).sql("SELECT * FROM nothere")
+    assert raised.value.code == "name-unknown" and raised.value.remedy
+    with pytest.raises(api.CpmonError, match="no length of a line"):
+        api.open(perf).report("USER_RESOURCE_UTIL", run="2600NP", by="soon")
+    with pytest.raises(api.CpmonError):
+        api.open(perf).sql("COPY meta.run TO 'x.csv'")
+
+
+def test_a_store_is_made_filled_and_reduced(tmp_path: Path):
+    with pytest.raises(api.CpmonError):
+        api.open(tmp_path / "perf")
+    store = api.open(tmp_path / "perf", create=True)
+    name = store.ingest(DUMP)
+    assert store.sql("SELECT dump FROM meta.dump").item() == name
+    store.reduce("system_summary_by_time")
+    assert store.table("meta.reduced")["reduction"].unique().to_list() == ["system_summary_by_time"]
+
+
+@pytest.mark.parametrize("words", [["SELECT count(*) AS n FROM monitor.sytrsp"], ["busiest_users"]])
+def test_a_query_asks_a_dump_without_a_store(
+    cpmon: Cpmon, words: list[str], perf: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.delenv("CPMON_STORE", raising=False)
+    answer = cpmon("query", *words, "--dump", DUMP, "--format", "csv")
+    assert answer.status is Status.DONE and answer.text.count("\n") >= 2
+
+
+def test_a_dump_is_not_asked_by_spark(cpmon: Cpmon):
+    answer = cpmon("query", "SELECT 1", "--dump", DUMP, "--engine", "spark")
+    assert answer.status is Status.USAGE and "leave out --engine" in answer.err
+
+
+@pytest.mark.slow
+def test_examples_of_the_documentation_print_what_they_say(
+    perf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "perf").symlink_to(perf)
+    (tmp_path / "sample-data").symlink_to(ROOT / "sample-data")
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+    parser, runner = doctest.DocTestParser(), doctest.DocTestRunner()
+    runner.run(parser.get_doctest(text, {}, "python.md", None, 0))
+    assert runner.summarize().attempted > 5 and not runner.failures
