@@ -68,10 +68,19 @@ class Tab:
             self._note(told)
         raise AssertionError(f"Chromium ended before it answered {method}")
 
-    def open(self, file: Path) -> float:
-        """Open a file; returns the seconds until it was loaded and its script had run."""
+    def open(self, place: Path | str) -> float:
+        """Open a file or address; returns the seconds until its script had run."""
         self._loaded = False
-        self.send("Page.navigate", url=file.as_uri())
+        self.send("Page.navigate", url=place if isinstance(place, str) else place.as_uri())
+        return self._wait()
+
+    def follow(self, expression: str) -> float:
+        """Ask a JavaScript expression that leads to another page, and wait until that is open."""
+        self._loaded = False
+        self.ask(expression)
+        return self._wait()
+
+    def _wait(self) -> float:
         if not self._loaded:
             for told in self._told():
                 self._note(told)
