@@ -158,8 +158,8 @@ def read(
     Args:
         dump: a file of MONWRITE, also with gzip or zstd, or "-" for standard input.
         records: record types, as ["sytrsp", "useact"]; all by default.
-        since, until: only intervals that end after `since` and not after `until`; times without
-            zone are UTC.
+        since: only intervals that end after it; without a zone it is UTC.
+        until: only intervals that do not end after it.
         release: CP level that wrote the dump ("7.3.0"), if not the one that the dump names.
         accept_damage: read what is good of a dump of which most is lost.
 

@@ -40,15 +40,22 @@ class Selection(TypedDict, total=False):
     """What a report is of; all of it may be left out.
 
     Attributes:
-        run, system: a run, or a system; needed if the store has several systems.
-        since, until: only intervals that end after `since` and not after `until`; times without
-            zone are UTC, and intervals that CP ended a second late count as in time.
-        user, user_class, device, cpu, partition: what to follow: "LNX1" or "LNX*", a device number
-            or a pair of first and last.
+        run: a run; it or a system is needed if the store has several systems.
+        system: a system.
+        since: only intervals that end after it; without a zone it is UTC.
+        until: only intervals that do not end after it; CP may have ended them a second late.
+        user: a user to follow, "LNX1"; or the users of a pattern, "LNX*".
+        user_class: a class of users.
+        device: a device number, or a pair of the first and the last.
+        cpu: a processor.
+        partition: a logical partition.
         by: length of a line: "15m", "1h", "1d", "1w" or "1mo".
-        top: only so many objects, the greatest. each: of each line instead of the whole span.
-        sort: a column; where: a condition on the lines, as "cpu_util > 0.5".
-        columns: only these columns. shift: only the hours of this shift of the settings.
+        top: only so many objects, the greatest.
+        each: the greatest of each line instead of the whole span.
+        sort: a column that orders the lines.
+        where: a condition on the lines, as "cpu_util > 0.5".
+        columns: only these columns.
+        shift: only the hours of this shift of the settings.
         zone: time zone of days and hours.
     """
 
@@ -180,9 +187,10 @@ class OpenStore:
 
         Args:
             table: a shipped table, as "timer_t1", or a TOML file of one.
-            runs, base: without a table, the runs that are compared with the base run on the
-                standard metrics; the base run is by default the one that the runs name.
-            since, until: compare only this part of each of `runs` and `base`.
+            runs: without a table, the runs that are compared on the standard metrics.
+            base: the run that they are compared with; by default the one that they name.
+            since: compare only what ends after it, in each of `runs` and `base`.
+            until: compare only what does not end after it.
 
         Raises:
             CpmonError: the table or a run is unknown, or a run has no steady state in the span.

@@ -92,8 +92,8 @@ class Page:
 
 
 def pages() -> list[Page]:
-    """The README and every page of docs/ that has commands."""
-    files = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    """The README and every page of docs/ and below that has commands."""
+    files = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     return [page for page in map(Page, files) if page.commands()]
 
 

@@ -68,6 +68,6 @@ def test_every_command_prints_what_its_page_shows(
 
 
 def test_no_page_shows_a_command_that_is_not_run():
-    for file in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
+    for file in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))):
         for kind, text in FENCE.findall(file.read_text(encoding="utf-8")):
             assert kind == "console" or not re.search(r"^\$ cpmon", text, re.M), (file.name, text)

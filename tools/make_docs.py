@@ -80,13 +80,33 @@ def _findings() -> Iterator[str]:
             yield from ("", f"### {code.name}", "", code.meaning, "", f"What to do: {code.remedy}")
 
 
+EXIT_STATUSES = """\
+## Exit statuses
+
+| status | meaning |
+|---|---|
+| 0 | done |
+| 1 | a failure of cpmon; `cpmon --debug ...` shows where |
+| 2 | usage: an option, a name, a file of your own, SQL |
+| 3 | done, with warnings: about a dump, a rule of validation, or exceptions found |
+| 4 | a critical rule of validation is broken |
+| 5 | a dump is damaged or none; what could be read of it has landed |
+| 75 | busy: try again later |
+| 130 | interrupted |
+
+Of several dumps the worst counts: 1, 2 or 75, with which one did not land, before 5 and 3. Data
+goes to standard output, talk to standard error; `-o FILE` writes beside the file and renames.
+"""
+"""What a command ends with; tools/fuzz_answers.py reads it from docs/errors.md."""
+
+
 def errors() -> str:
     """The code of every error that has a remedy, with its problem and the remedy."""
     return "\n".join(_errors()) + "\n"
 
 
 def _errors() -> Iterator[str]:
-    yield from ("# Errors", "", GENERATED, "")
+    yield from ("# Errors", "", GENERATED, "", EXIT_STATUSES, "## Codes", "")
     yield (
         "An error names its problem and a remedy. Texts may change; the code of an error stays:"
         " programs find\nit as `code` in JSON of `cpmon doctor`, `cpmon batch run` and the log of a"

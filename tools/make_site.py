@@ -28,6 +28,12 @@ PYTHON = """# Python reference
 The public names of the package, from their docstrings.
 
 ::: cpmon
+
+## Selection
+
+::: cpmon.api.open_store.Selection
+    options:
+      heading_level: 3
 """
 
 
@@ -42,8 +48,7 @@ def make_site(folder: Path) -> Path:
     """
     shutil.rmtree(folder, ignore_errors=True)
     stage(folder)
-    command = [sys.executable, "-m", "zensical", "build", "--strict"]
-    subprocess.run(command, cwd=folder, check=True)
+    build(folder)
     return folder / "html"
 
 
@@ -58,6 +63,12 @@ def stage(folder: Path) -> None:
         text = relinked(page.read_text(encoding="utf-8"), page, places)
         (folder / "docs" / place).write_text(text, encoding="utf-8")
     (folder / "docs" / "python-reference.md").write_text(PYTHON, encoding="utf-8")
+
+
+def build(folder: Path) -> None:
+    """Make the site of what is staged; a warning is an error."""
+    command = [sys.executable, "-m", "zensical", "build", "--strict"]
+    subprocess.run(command, cwd=folder, check=True)
 
 
 def relinked(text: str, page: Path, places: dict[Path, Path]) -> str:
