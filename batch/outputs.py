@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date
 from pathlib import Path
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import duckdb
 
 from ..config import Settings
 from ..config.moments import find_zone
 from ..core.errors import CpmonError, NothingToReportError
-from ..core.grace_period import GRACE
+from ..core.grace_period import day_bounds
 from ..reduce.compare.comparison_table import compare
 from ..reduce.compare.rendering import render_comparison
 from ..reduce.compare.spec import load_spec
@@ -127,10 +126,3 @@ class OutputWriter:
                     raise
                 self.log.info("report left out", report=name, reason=error)
         return reports
-
-
-def day_bounds(first: date, last: date, zone: ZoneInfo) -> tuple[datetime, datetime]:
-    """UTC bounds of the interval ends of some days; a day may have 23 or 25 hours."""
-    midnights = (datetime.combine(d, time.min, zone) for d in (first, last + timedelta(days=1)))
-    since, until = (midnight.astimezone(UTC) + GRACE for midnight in midnights)
-    return since, until

@@ -26,6 +26,7 @@ import pyarrow.compute as pc
 from ..config import Settings
 from ..config.moments import find_zone
 from ..core.errors import BusyError, CpmonError, StoreError
+from ..core.grace_period import day_bounds
 from ..reduce.engine.reducing import reduce
 from ..reduce.reductions.reductions import reductions
 from ..reduce.rules.exceptions import exceptions
@@ -40,7 +41,7 @@ from ..store.scope import ALL, Scope
 from .hooks import run_hook
 from .intake import Intake
 from .log import Log, ascii_error, ascii_line, error_code
-from .outputs import OutputWriter, Write, day_bounds
+from .outputs import OutputWriter, Write
 from .plan import Plan, output_path
 from .result import BatchResult, Event, ExitStatus
 from .state import FOLDER, State, append_history, exclusive_lock, load_state

@@ -7,7 +7,8 @@ it counts to the hour that it covers.
 
 from __future__ import annotations
 
-from datetime import date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
+from zoneinfo import ZoneInfo
 
 GRACE = timedelta(seconds=1)
 """Grace period for late interval ends: an interval that ends in it counts to the span before."""
@@ -30,3 +31,10 @@ def day_condition(day: date) -> str:
     first = datetime.combine(day, time.min) + GRACE
     last = first + timedelta(days=1)
     return f"interval_end > TIMESTAMP '{first}' AND interval_end <= TIMESTAMP '{last}'"
+
+
+def day_bounds(first: date, last: date, zone: ZoneInfo) -> tuple[datetime, datetime]:
+    """UTC bounds of the interval ends of some days; a day may have 23 or 25 hours."""
+    midnights = (datetime.combine(d, time.min, zone) for d in (first, last + timedelta(days=1)))
+    since, until = (midnight.astimezone(UTC) + GRACE for midnight in midnights)
+    return since, until

@@ -166,10 +166,11 @@ def command(
     lines for each type of its processors, and no mean line over several types.
     With --by they have a line for each object in each span.
 
-    With --html no NAME is given: a page for each run (or system without runs) has them all, and
-    index.html lists the pages. They need no network. Run cpmon reduce before, it is faster then.
-    With --top N the N greatest users, devices, processors, partitions and classes have pages of
-    their own too, with --user, --device, --cpu, --partition or --class that one; tables link them.
+    With --html no NAME is given: a page for each run (or day of a system without runs) has them
+    all, and index.html lists the pages. They need no network. Run cpmon reduce before, it is
+    faster then. With --top N the N greatest users, devices, processors, partitions and classes
+    have pages of their own too, with --user, --device, --cpu, --partition or --class that one;
+    tables link them.
 
     Several reports stand one below the other, or each on a sheet of an XLSX file.
 

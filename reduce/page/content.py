@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from importlib.resources import files
 from typing import Any
@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 
 from ...config import Settings
 from ...core.errors import CpmonError, NothingToReportError, unknown
+from ...core.grace_period import GRACE, INSIDE, day_bounds
 from ...core.sql import name as quoted
 from ...core.text import counted
 from ...store.catalogue.connection import point
@@ -440,6 +441,7 @@ STEPS = tuple(
 """Line lengths for aggregated reports, aligned to the hour."""
 
 WINDOWS = (files(__package__) / "windows.sql").read_text(encoding="utf-8")
+DAYS = (files(__package__) / "days.sql").read_text(encoding="utf-8")
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -452,6 +454,7 @@ class Window:
         since, until: UTC without zone; None means no bound.
         attributes: from the run file.
         intervals: number of measured intervals. first, last: begin and end of their coverage, UTC.
+        day: the day, if it is one of several of a system (`by_day`).
     """
 
     system: str
@@ -462,11 +465,14 @@ class Window:
     first: datetime
     last: datetime
     attributes: Mapping[str, str] = field(default_factory=dict)
+    day: str = ""
 
     @property
     def title(self) -> str:
         """The title of the page."""
-        return f"Run {self.run_id}" if self.run_id else f"System {self.system}"
+        if self.run_id:
+            return f"Run {self.run_id}"
+        return f"System {self.system}, {self.day}" if self.day else f"System {self.system}"
 
     @property
     def span(self) -> Span:
@@ -529,6 +535,25 @@ def windows(
     return page_windows
 
 
+def by_day(con: duckdb.DuckDBPyConnection, window: Window, zone: ZoneInfo) -> list[Window]:
+    """The days of a system without runs; a run, or at most 24 hours, stay one window."""
+    if window.run_id or window.last - window.first <= DAY + GRACE:
+        return [window]
+    days = local_days(window.first, window.last, zone)
+    bounds = [day_bounds(day, day, zone) for day in days]
+    since, until = ([utc(bound) for bound in side] for side in zip(*bounds, strict=True))
+    parameters = [[*map(str, days)], since, until, window.system, window.since, window.until]
+    rows = con.sql(DAYS, params=parameters).to_arrow_table().to_pylist()
+    return [replace(window, **row) for row in rows]
+
+
+def local_days(first: datetime, last: datetime, zone: ZoneInfo) -> list[date]:
+    """The days of the intervals from `first` to `last`, UTC without zone."""
+    times = (first, max(first, last - INSIDE))
+    begin, end = (time.replace(tzinfo=UTC).astimezone(zone).date() for time in times)
+    return [date.fromordinal(n) for n in range(begin.toordinal(), end.toordinal() + 1)]
+
+
 def _names(con: duckdb.DuckDBPyConnection, sql: str) -> list[str]:
     return [str(name) for (name,) in con.execute(sql).fetchall()]
 
@@ -542,7 +567,7 @@ def file_names(page_windows: list[Window]) -> list[str]:
     """A unique file name for each window, derived from its run or system."""
     names: list[str] = []
     for window in page_windows:
-        plain = plain_name(window.run_id or window.system)
+        plain = plain_name("-".join(filter(None, [window.run_id or window.system, window.day])))
         base = f"{'run' if window.run_id else 'system'}-{plain}"
         candidates = (f"{base}-{n}" if n > 1 else base for n in itertools.count(1))
         taken = {name.lower() for name in names}  # some file systems are case-insensitive

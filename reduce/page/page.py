@@ -1,4 +1,4 @@
-"""Writes pages: a file for each run or system, and `index.html`, which lists them.
+"""Writes pages: a file for each run or day of a system, and `index.html`, which lists them.
 
 A page is self-contained except for links to other pages: style, script and drawings are inline,
 and its content security policy forbids the browser to fetch anything.
@@ -8,50 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
-from itertools import groupby
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import duckdb
+import msgspec
 
 from ...config import Settings
 from ...config.moments import find_zone
 from ...core.errors import NothingToReportError
 from ...core.text import length_of_time
 from ...render.html import html_page
-from ...render.printing import Format, show
-from ..metrics.metric import TIME
 from ..reports.cells import clock
-from ..reports.report import report
-from .content import NO_LINKS, Window, file_names, read_content, windows
-from .drawing import runs_figure
+from .content import NO_LINKS, Window, by_day, file_names, read_content, windows
 from .episodes import Links
+from .index import MEASURES, Index, IndexedPage, indexed, read_index, read_systems
 from .object_page import object_files, object_title, read_object, top_objects
 
 Write = Callable[[Path, bytes], None]
-
-MEASURES = (
-    ("total_util", "Total util", "%", 100, 1),
-    ("master_total_util", "Master util", "%", 100, 1),
-    ("tv_ratio", "T/V ratio", "", 1, 2),
-    ("pct_spin", "Spin time", "%", 100, 3),
-    ("users_logged_on", "Users", "", 1, 0),
-    ("dasd_page_rate", "DASD pages", "/s", 1, 0),
-    ("xstor_page_rate", "Xstor pages", "/s", 1, 0),
-)
-"""Column of `run_summary`, heading, unit, factor, decimals."""
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A page in the index: its window, its file, and the texts of MEASURES (empty if unknown)."""
-
-    window: Window
-    file: str
-    figures: tuple[str, ...]
 
 
 def write_pages(  # noqa: PLR0913 - each is an option of the command
@@ -67,8 +43,9 @@ def write_pages(  # noqa: PLR0913 - each is an option of the command
     top: int = 0,
     objects: Mapping[str, Any] | None = None,
     settings: Settings | None = None,
+    above: str = "",
 ) -> list[Path]:
-    """Write a page for each run, and for each system without runs in the span, and the index.
+    """Write a page for each run, and for each day of a system without runs, and the index.
 
     The pages of objects stand in a folder beside the page of their window, named after it.
 
@@ -82,6 +59,7 @@ def write_pages(  # noqa: PLR0913 - each is an option of the command
             each system.
         top: so many objects of each kind get pages, the greatest.
         objects: objects that get pages as well, as option and value.
+        above: address of an index above that of the folder; may be empty.
 
     Returns:
         The files, the index last.
@@ -90,28 +68,30 @@ def write_pages(  # noqa: PLR0913 - each is an option of the command
         CpmonError: no such run or system, nothing to show, or a file cannot be written.
     """
     settings = settings or Settings()
-    page_windows = windows(con, run, system, since, until)
-    names = file_names(page_windows)
-    written: list[Path] = []
-    found: set[tuple[str, Any]] = set()
-    for window, name in zip(page_windows, names, strict=True):
+    own, pages, written = objects or {}, list[IndexedPage](), list[Path]()
+    page_windows = [
+        day
+        for window in windows(con, run, system, since, until)
+        for day in by_day(con, window, find_zone(zone or settings.zone(window.system)))
+    ]
+    shown: set[tuple[str, Any]] = set()
+    for window, name in zip(page_windows, file_names(page_windows), strict=True):
         hours = find_zone(zone or settings.zone(window.system))
         chosen = top_objects(con, window, top, settings) if top else []
-        chosen = list(dict.fromkeys([*chosen, *(objects or {}).items()]))
-        with_pages, links = _write_objects(
-            con, folder / name, write, window, chosen, hours, settings
-        )
-        written += with_pages
-        found |= links.keys()
+        chosen = list(dict.fromkeys([*chosen, *own.items()]))
+        page = folder / name
+        of_objects, links = _write_objects(con, page, write, window, chosen, hours, settings)
         content = read_content(con, window, hours, settings, links)
-        written.append(folder / name)
-        write(written[-1], rendered("page.html", content=content, zone=hours))
-    for kind, value in (objects or {}).items():
-        if (kind, value) not in found:
+        write(page, rendered("page.html", content=content, zone=hours))
+        titles = [(object_title(kind, value), link) for (kind, value), link in links.items()]
+        pages.append(indexed(window, name, hours, content, titles))
+        written += [*of_objects, page]
+        shown |= links.keys()
+    for kind, value in own.items():
+        if (kind, value) not in shown:
             raise NothingToReportError(f"no report has a line of {object_title(kind, value)}")
     written.append(folder / "index.html")
-    hours = find_zone(zone or settings.timezone)
-    write(written[-1], index_page(con, page_windows, names, hours))
+    write(written[-1], render_index(con, read_index(con, pages), above=above))
     return written
 
 
@@ -122,14 +102,34 @@ def index_page(
     zone: ZoneInfo,
     query: str = "",
 ) -> bytes:
-    """The page that lists the pages of windows.
+    """The page that lists the pages of windows, which are not read for it.
 
     Args:
         links: file or relative address of each page.
         query: address of a page that answers SQL; may be empty.
     """
-    groups = _systems(con, read_lines(con, page_windows, links), zone)
-    return rendered("index.html", measures=MEASURES, groups=groups, zone=zone, query=query)
+    both = zip(page_windows, links, strict=True)
+    return render_index(con, read_index(con, [indexed(w, link, zone) for w, link in both]), query)
+
+
+def render_index(
+    con: duckdb.DuckDBPyConnection, index: Index, query: str = "", above: str = ""
+) -> bytes:
+    """The page of an index.
+
+    Args:
+        con: a connection on which the reductions are views; charts of runs read it.
+        query: address of a page that answers SQL. above: address of the index above. Both may be
+            empty.
+    """
+    return rendered(
+        "index.html",
+        measures=MEASURES,
+        systems=read_systems(con, index),
+        data=msgspec.to_builtins(index, str_keys=True, enc_hook=str),
+        query=query,
+        above=above,
+    )
 
 
 def object_page(
@@ -177,74 +177,7 @@ def _write_objects(
     return list(written.values()), links
 
 
-@dataclass(frozen=True, slots=True)
-class _System:
-    """The pages of a system.
-
-    Attributes:
-        figure: the chart that compares its runs; empty for a single run.
-        days: day -> processor utilization of its 24 hours, in percent; None where not measured.
-    """
-
-    system: str
-    lines: Sequence[Line]
-    figure: str
-    days: Mapping[str, Sequence[float | None]] = field(default_factory=dict)
-
-
-def _systems(
-    con: duckdb.DuckDBPyConnection, lines: Sequence[Line], zone: ZoneInfo
-) -> list[_System]:
-    systems = []
-    for number, (system, same) in enumerate(groupby(lines, lambda line: line.window.system)):
-        mine = list(same)
-        runs = [line.window.run_id for line in mine if line.window.run_id]
-        figure = runs_figure(con, runs, f"runs-{number}") if len(runs) > 1 else ""
-        first = min(line.window.first for line in mine)
-        last = max(line.window.last for line in mine)
-        days = _days(con, system, first, last, zone)
-        systems.append(_System(system, mine, figure, days))
-    return systems
-
-
-HOURS = 24
-HOURLY = "SYSTEM_SUMMARY_BY_TIME"
-"""The report whose `total_util` shows how busy an hour was."""
-
-
-def _days(
-    con: duckdb.DuckDBPyConnection, system: str, first: datetime, last: datetime, zone: ZoneInfo
-) -> dict[str, list[float | None]]:
-    """Processor utilization of each hour of each day, in percent, from sums over processors."""
-    days: dict[str, list[float | None]] = {}
-    with suppress(NothingToReportError):
-        hour = timedelta(hours=1)
-        hourly = report(con, HOURLY, system=system, since=first, until=last, by=hour, zone=zone.key)
-        for line in hourly.table.select([TIME, "total_util"]).to_pylist():
-            begin = line[TIME].replace(tzinfo=UTC).astimezone(zone) - timedelta(microseconds=1)
-            hours = days.setdefault(f"{begin:%Y-%m-%d}", [None] * HOURS)
-            if line["total_util"] is not None:
-                hours[begin.hour] = 100 * line["total_util"]
-    return days
-
-
 def rendered(template: str, **values: Any) -> bytes:
     """Fills in a template of `templates/`; texts are escaped."""
     place = f"templates/{template}"
     return html_page(__package__, place, clock=clock, in_words=length_of_time, **values)
-
-
-def read_lines(
-    con: duckdb.DuckDBPyConnection, page_windows: Sequence[Window], names: Sequence[str]
-) -> list[Line]:
-    """The lines of the index in the order of the windows."""
-    columns = ", ".join(measure[0] for measure in MEASURES)
-    rows = con.execute(f"SELECT system, run_id, {columns} FROM run_summary").fetchall()
-    values_of = {(system, run): values for system, run, *values in rows}
-    lines = []
-    for window, name in zip(page_windows, names, strict=True):
-        values = values_of.get((window.system, window.run_id), [None] * len(MEASURES))
-        both = zip(values, MEASURES, strict=True)
-        texts = tuple(show(value, Format(m[4]), scale=m[3]).text for value, m in both)
-        lines.append(Line(window, name, texts))
-    return lines

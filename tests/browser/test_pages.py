@@ -131,7 +131,7 @@ def test_names_that_look_like_code_are_shown_as_they_are(tab: Tab, pages: Path):
 def test_the_index_leads_to_the_pages_and_compares_the_runs_of_a_system(tab: Tab, pages: Path):
     tab.open(pages / "index.html")
     assert tab.complaints == []
-    links = tab.ask("[...document.querySelectorAll('td a')].map(a => decodeURI(a.href))")
+    links = tab.ask("[...document.querySelectorAll('table[id^=t-] a')].map(a => decodeURI(a.href))")
     assert {Path(link.removeprefix("file://")) for link in links} == set(pages.glob("run-*.html"))
     assert tab.ask("document.querySelectorAll('svg .mark-rect path').length") == 4
 

@@ -84,10 +84,12 @@ def test_the_index_has_a_row_a_day_and_a_cell_an_hour(cpmon: Cpmon, perf: Path, 
     assert line["interval_end"].startswith("2001-11-13T15:00")
     hours = (tmp_path / "index.html").read_text().split('class="data hours"')[1]
     row = hours.split("<tbody>")[1].split("</tr>")[0]
-    cells = re.findall(r"<td[^>]*>([^<]*)</td>", row)
-    assert cells.pop(0) == "2001-11-13"
+    assert "2001-11-13</th>" in row
+    cells = [re.sub("<[^>]*>", "", cell) for cell in re.findall(r"<td.*?</td>", row)]
     assert len(cells) == 24
     head = hours.split("</thead>")[0]  # the script sorts every such table by its buttons
     assert head.count("<th ") == head.count("<button ") == 25
     busy = {hour: text for hour, text in enumerate(cells) if text}
     assert busy == {16: f"{100 * line['total_util']:.0f}"}  # 14:00 to 15:00 UTC
+    (href,) = re.findall('href="([^"]+)"', row)
+    assert href == "run-2600NP.html#t=2001-11-13T14:00:00Z/2001-11-13T14:03:00Z"

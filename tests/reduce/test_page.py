@@ -52,7 +52,8 @@ from cpmon.reduce.page.drawing import (
     svg,
     thinned,
 )
-from cpmon.reduce.page.page import Line, _System, rendered
+from cpmon.reduce.page.index import System, indexed
+from cpmon.reduce.page.page import rendered
 from cpmon.reduce.page.plot import plot_report
 from cpmon.reduce.reports.cells import cell_text
 from cpmon.render.html import COLORS
@@ -272,8 +273,10 @@ def test_words_of_a_heading_are_whole_again():
 def test_one_line_is_no_lines():
     window = Window("S", None, None, None, 1, minute(0), minute(1))
     for count, words in ((1, "1 line</output>"), (2, "2 lines</output>")):
-        group = _System("S", [Line(window, "f.html", ())] * count, "")
-        page = rendered("index.html", measures=(), groups=[group], zone=UTC, query="").decode()
+        system = System("S", UTC, [indexed(window, "f.html", UTC)] * count)
+        page = rendered(
+            "index.html", measures=(), systems=[system], data={}, query="", above=""
+        ).decode()
         assert words in page
 
 

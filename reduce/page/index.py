@@ -1,0 +1,366 @@
+"""The index of pages: systems, days, hours, runs, reports, objects and last exceptions.
+
+An index holds what it shows as data too: its search reads it, and an index above reads those of
+the folders below it (`merged`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from itertools import groupby
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import duckdb
+import msgspec
+
+from ...core.errors import NothingToReportError
+from ...render.printing import Format, show
+from ..metrics.metric import TIME
+from ..metrics.report_set import reports
+from ..reports.report import report
+from .content import Content, Window, local_days
+from .drawing import runs_figure
+from .episodes import time_fragment
+
+MEASURES = (
+    ("total_util", "Total util", "%", 100, 1),
+    ("master_total_util", "Master util", "%", 100, 1),
+    ("tv_ratio", "T/V ratio", "", 1, 2),
+    ("pct_spin", "Spin time", "%", 100, 3),
+    ("users_logged_on", "Users", "", 1, 0),
+    ("dasd_page_rate", "DASD pages", "/s", 1, 0),
+    ("xstor_page_rate", "Xstor pages", "/s", 1, 0),
+)
+"""Column of `run_summary`, heading, unit, factor, decimals."""
+BLANK = ("",) * len(MEASURES)
+HOURLY = "SYSTEM_SUMMARY_BY_TIME"
+"""The report whose `total_util` shows how busy an hour was."""
+HOUR = timedelta(hours=1)
+NEWEST = 20
+"""Maximum number of exceptions of a system."""
+MOST_PAGES = 6
+"""Maximum number of pages that a report is linked to; the search finds it on all."""
+_DATA = re.compile(rb'<script type="application/json" id="index-data">(.*?)</script>', re.DOTALL)
+
+
+class Exceeded(msgspec.Struct, frozen=True):
+    """An exception in the index. `href` leads to its time on its page. Times are UTC."""
+
+    severity: str
+    title: str
+    object: str
+    first: datetime
+    last: datetime
+    worst: str
+    href: str
+
+
+class IndexedPage(msgspec.Struct, frozen=True):
+    """A page in the index.
+
+    Attributes:
+        run: empty for a page of a system.
+        days: the days that it covers, in its zone.
+        first, last: begin and end of its intervals, UTC without zone.
+        figures: texts of MEASURES. reports: those that have lines.
+        objects: titles and addresses of the pages of its objects.
+    """
+
+    system: str
+    run: str
+    title: str
+    href: str
+    zone: str
+    days: tuple[str, ...]
+    first: datetime
+    last: datetime
+    intervals: int
+    level: str = ""
+    figures: tuple[str, ...] = BLANK
+    reports: tuple[str, ...] = ()
+    objects: tuple[tuple[str, str], ...] = ()
+    exceptions: tuple[Exceeded, ...] = ()
+
+
+class Index(msgspec.Struct, frozen=True):
+    """What an index shows.
+
+    Attributes:
+        hours: system -> end of each measured hour, UTC, and its processor utilization in percent.
+        titles: report -> its title.
+    """
+
+    pages: tuple[IndexedPage, ...]
+    hours: dict[str, dict[datetime, float]]
+    titles: dict[str, str]
+
+
+def indexed(
+    window: Window,
+    href: str,
+    zone: ZoneInfo,
+    content: Content | None = None,
+    objects: Iterable[tuple[str, str]] = (),
+) -> IndexedPage:
+    """A page as the index shows it.
+
+    Args:
+        content: of the page; without, it is taken to have all reports and no exceptions.
+        objects: titles and addresses of the pages of its objects.
+    """
+    days = [str(day) for day in local_days(window.first, window.last, zone)]
+    shown = "" if window.run_id or window.day else f", {' to '.join(sorted({days[0], days[-1]}))}"
+    names = list(reports())
+    if content:
+        listings = [each for group in content.groups for each in group.listings]
+        names = [each.name for each in listings if each.rows]
+    return IndexedPage(
+        window.system,
+        window.run_id or "",
+        window.title + shown,
+        href,
+        zone.key,
+        tuple(days),
+        window.first,
+        window.last,
+        window.intervals,
+        window.attributes.get("cp_level", ""),
+        reports=tuple(names),
+        objects=tuple(objects),
+        exceptions=tuple(_newest(_exceeded(content, href))) if content else (),
+    )
+
+
+def read_index(con: duckdb.DuckDBPyConnection, pages: Sequence[IndexedPage]) -> Index:
+    """The index of pages, with the figures of their runs and the hours of their systems.
+
+    Args:
+        con: a connection on which the reductions are views.
+    """
+    figures = _figures(con) if any(page.run for page in pages) else {}
+    hours = {}
+    for system, same in groupby(pages, lambda page: page.system):
+        mine = list(same)
+        first, last = min(page.first for page in mine), max(page.last for page in mine)
+        hours[system] = _hours(con, system, first, last, mine[0].zone)
+    return Index(
+        tuple(
+            msgspec.structs.replace(page, figures=figures.get((page.system, page.run), BLANK))
+            for page in pages
+        ),
+        hours,
+        {name: str(reports()[name].title) for page in pages for name in page.reports},
+    )
+
+
+def merged(below: Mapping[str, Index]) -> Index:
+    """One index over those of several folders.
+
+    Args:
+        below: address of a folder, with a slash at its end -> its index.
+    """
+    pages, hours, titles = [], dict[str, dict[datetime, float]](), dict[str, str]()
+    for folder, index in below.items():
+        titles |= index.titles
+        pages += [_moved(page, folder) for page in index.pages]
+        for system, of_system in index.hours.items():
+            hours[system] = hours.get(system, {}) | of_system
+    pages.sort(key=lambda page: (page.system, page.first, page.run))
+    shown = {
+        one
+        for _, same in groupby(pages, lambda page: page.system)
+        for one in _newest(one for page in same for one in page.exceptions)
+    }
+    return Index(tuple(_with_exceptions(page, shown) for page in pages), hours, titles)
+
+
+def load_index(page: bytes) -> Index | None:
+    """The data of an index; None if the page is none or was written by an earlier version."""
+    found = _DATA.search(page)
+    with suppress(msgspec.MsgspecError):
+        return msgspec.json.decode(found[1], type=Index) if found else None
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Hour:
+    """A cell of the hours of a day.
+
+    Attributes:
+        load: processor utilization in percent; None where it was not measured.
+        href: address of the page at that hour; may be empty.
+        is_skipped: whether clocks were set forward over it.
+    """
+
+    load: float | None
+    href: str = ""
+    is_skipped: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """The pages of a system.
+
+    Attributes:
+        figure: the chart that compares its runs; empty for a single run.
+        heads: headings of the hours; an hour that clocks are set back over is there twice.
+        days: day -> its hours.
+        exceptions: the newest. reports: name and title -> the newest pages that have it.
+    """
+
+    system: str
+    zone: ZoneInfo
+    pages: Sequence[IndexedPage]
+    figure: str = ""
+    heads: Sequence[str] = ()
+    days: Mapping[str, Sequence[Hour]] = field(default_factory=dict)
+    exceptions: Sequence[Exceeded] = ()
+    reports: Mapping[tuple[str, str], Sequence[IndexedPage]] = field(default_factory=dict)
+
+
+def read_systems(con: duckdb.DuckDBPyConnection, index: Index) -> list[System]:
+    """The parts of the page of an index.
+
+    Args:
+        con: a connection on which the reductions are views; the chart of the runs reads it.
+    """
+    of_system = groupby(index.pages, lambda page: page.system)
+    return [_system(con, index, list(same), f"runs-{n}") for n, (_, same) in enumerate(of_system)]
+
+
+def _system(
+    con: duckdb.DuckDBPyConnection, index: Index, pages: Sequence[IndexedPage], name: str
+) -> System:
+    system, zone = pages[0].system, ZoneInfo(pages[0].zone)
+    runs = list(dict.fromkeys(page.run for page in pages if page.run))
+    heads, days = hour_cells(index.hours.get(system, {}), pages, zone)
+    newest = sorted(pages, key=lambda page: page.last, reverse=True)
+    names = {name: title for name, title in index.titles.items() if _having(newest, name)}
+    return System(
+        system,
+        zone,
+        pages,
+        runs_figure(con, runs, name) if len(runs) > 1 else "",
+        heads,
+        days,
+        _newest(one for page in pages for one in page.exceptions),
+        {(name, title): _having(newest, name)[:MOST_PAGES] for name, title in names.items()},
+    )
+
+
+def _having(pages: Iterable[IndexedPage], name: str) -> list[IndexedPage]:
+    """The pages that have a report."""
+    return [page for page in pages if name in page.reports]
+
+
+def hour_cells(
+    hours: Mapping[datetime, float], pages: Sequence[IndexedPage], zone: ZoneInfo
+) -> tuple[list[str], dict[str, list[Hour]]]:
+    """The hours of days of 23, 24 or 25 hours under common headings.
+
+    Args:
+        hours: end of an hour, UTC without zone -> percent.
+        pages: that the cells link, where they cover the hour.
+
+    Returns:
+        The headings, and day -> its cells.
+    """
+    cells: dict[str, dict[tuple[int, int], Hour]] = {}
+    for end, load in sorted(hours.items()):
+        begin = (end - HOUR).replace(tzinfo=UTC).astimezone(zone)
+        of_day = cells.setdefault(f"{begin:%Y-%m-%d}", {})
+        of_day[begin.hour, begin.fold] = Hour(load, _hour_href(end - HOUR, end, pages))
+    again = {key for of_day in cells.values() for key in of_day if key[1]}
+    keys = sorted({(hour, 0) for hour in range(24)} | again)
+    heads = [f"{hour:02}{' again' if fold else ''}" for hour, fold in keys]
+    days = {
+        day: [
+            of_day.get(key) or Hour(None, is_skipped=_is_skipped(day, *key, zone)) for key in keys
+        ]
+        for day, of_day in cells.items()
+    }
+    return heads, days
+
+
+def _hour_href(begin: datetime, end: datetime, pages: Sequence[IndexedPage]) -> str:
+    """The address of an hour on the shortest page that covers some of it."""
+    covering = [page for page in pages if page.first < end and page.last > begin]
+    if not covering:
+        return ""
+    page = min(covering, key=lambda page: page.last - page.first)
+    return page.href + time_fragment(max(begin, page.first), min(end, page.last))
+
+
+def _is_skipped(day: str, hour: int, fold: int, zone: ZoneInfo) -> bool:
+    """Whether no clock of the zone shows that hour of that day (again)."""
+    local = datetime.fromisoformat(day).replace(hour=hour, fold=fold, tzinfo=zone)
+    shown = local.astimezone(UTC).astimezone(zone)
+    return (shown.hour, shown.fold) != (hour, fold)
+
+
+def _exceeded(content: Content, href: str) -> Iterator[Exceeded]:
+    """The exceptions of a page that have a time on it."""
+    for row in content.episodes:
+        if row["at"]:
+            worst = "" if row["value"] is None else f"{row['value']:.1f} {row['unit'] or ''}"
+            yield Exceeded(
+                row["severity"],
+                row["title"],
+                row["object"] or "",
+                row["first_interval"],
+                row["last_interval"],
+                worst.strip(),
+                href + row["at"],
+            )
+
+
+def _newest(exceptions: Iterable[Exceeded]) -> list[Exceeded]:
+    return sorted(exceptions, key=lambda one: one.last, reverse=True)[:NEWEST]
+
+
+def _with_exceptions(page: IndexedPage, shown: Container[Exceeded]) -> IndexedPage:
+    """A page with those of its exceptions that are shown."""
+    exceptions = tuple(one for one in page.exceptions if one in shown)
+    return msgspec.structs.replace(page, exceptions=exceptions)
+
+
+def _moved(page: IndexedPage, folder: str) -> IndexedPage:
+    """A page as seen from above its folder."""
+    return msgspec.structs.replace(
+        page,
+        href=folder + page.href,
+        objects=tuple((title, folder + href) for title, href in page.objects),
+        exceptions=tuple(
+            msgspec.structs.replace(one, href=folder + one.href) for one in page.exceptions
+        ),
+    )
+
+
+def _figures(con: duckdb.DuckDBPyConnection) -> dict[tuple[str, str], tuple[str, ...]]:
+    """Texts of MEASURES of each run of each system."""
+    columns = ", ".join(measure[0] for measure in MEASURES)
+    rows = con.execute(f"SELECT system, run_id, {columns} FROM run_summary").fetchall()
+    return {
+        (system, run): tuple(
+            show(value, Format(m[4]), scale=m[3]).text
+            for value, m in zip(values, MEASURES, strict=True)
+        )
+        for system, run, *values in rows
+    }
+
+
+def _hours(
+    con: duckdb.DuckDBPyConnection, system: str, first: datetime, last: datetime, zone: str
+) -> dict[datetime, float]:
+    """Processor utilization of each hour, in percent, from sums over processors."""
+    with suppress(NothingToReportError):
+        hourly = report(con, HOURLY, system=system, since=first, until=last, by=HOUR, zone=zone)
+        lines: list[dict[str, Any]] = hourly.table.select([TIME, "total_util"]).to_pylist()
+        loads = {line[TIME]: line["total_util"] for line in lines}
+        return {end: round(100 * load, 2) for end, load in loads.items() if load is not None}
+    return {}
