@@ -88,9 +88,10 @@ class Access:
         in_address = request.query_params.get("token")
         if in_address is not None and self._matches(in_address):
             others = [(k, v) for k, v in request.query_params.multi_items() if k != "token"]
-            place = request.url.path + (f"?{urlencode(others)}" if others else "")
-            # Two slashes at the beginning would lead to another host.
-            answer = RedirectResponse("/" + place.lstrip("/"), 303)
+            # Relative, as a proxy may have put a path before it; and never to another host.
+            last = request.url.path.rpartition("/")[2]
+            place = f"./{last}" + (f"?{urlencode(others)}" if others else "")
+            answer = RedirectResponse(place, 303)
             answer.set_cookie(COOKIE, self.token, httponly=True, samesite="lax")
             return answer
         scheme, _, bearer = request.headers.get("authorization", "").partition(" ")

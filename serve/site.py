@@ -21,6 +21,7 @@ from zoneinfo import ZoneInfo
 
 import duckdb
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.routing import Route
@@ -61,6 +62,11 @@ POLICY = re.compile(rb'Content-Security-Policy" content="([^"]+)"')
 """The policy in the head of a page, before any text of the store."""
 NO_FRAMES = "frame-ancestors 'none'"
 """Can be said in a header only."""
+QUERY_S = 600
+"""Seconds after which SQL is cancelled although its reader waits: others wait behind it."""
+BUSY = 503
+RETRY_S = 10
+"""Seconds after which a reader may ask again that was refused."""
 CLIENT_CLOSED = 499
 """Status of an answer that nobody reads."""
 
@@ -97,7 +103,8 @@ class Site:
             ("/query.{format}", self.file),
         ]
         return Starlette(
-            routes=[Route(path, _answering(made), methods=["GET"]) for path, made in routes]
+            routes=[Route(path, _answering(made), methods=["GET"]) for path, made in routes],
+            exception_handlers={404: _unknown_address, 500: _fault},
         )
 
     def cancel(self) -> None:
@@ -113,47 +120,53 @@ class Site:
     async def index(self, request: Request) -> Response:
         """The pages that there are, within a span and of a system if the address has them."""
         chosen = selection(request.query_params, ("system", "since", "until"))
-        return await self._cached("index", chosen, self._index)
+        return await self._cached("index", chosen, self._index, request)
 
     async def page(self, request: Request) -> Response:
         """The page of a run or system."""
         chosen = selection(request.query_params, WINDOW)
-        return await self._cached("page", chosen, self._page)
+        return await self._cached("page", chosen, self._page, request)
 
     async def object_page(self, request: Request) -> Response:
         """The page of an object of a run or system."""
         chosen = selection(request.query_params, OBJECT)
-        return await self._cached("object", chosen, self._object)
+        return await self._cached("object", chosen, self._object, request)
 
     async def query(self, request: Request) -> Response:
         """The box for SQL, with the answer of what is in it."""
-        sql, answer, problem, status = request.query_params.get("sql", ""), None, "", 200
+        sql, answer, error = request.query_params.get("sql", ""), None, None
         if sql.strip():
             try:
                 _check_length(sql)
-                read = partial(self._answer, sql=sql)
-                answer = await self.queries.run(
-                    lambda job: self._with(job, read), request.is_disconnected
-                )
-            except CpmonError as error:
-                problem, status = str(error), _status(error, is_of_address=False)
-        return _html(rendered("query.html", sql=sql, answer=answer, problem=problem), status)
+                answer = await self._asked(partial(self._answer, sql=sql), request)
+            except CpmonError as raised:
+                error = raised
+        page = rendered("query.html", sql=sql, answer=answer, error=error)
+        return _html(page, _status(error) if error else 200)
 
     async def file(self, request: Request) -> Response:
         """The answer of some SQL as a file."""
         format, sql = request.path_params["format"], request.query_params.get("sql", "")
         if format not in FILES:
-            return Response(status_code=404)
+            raise HTTPException(404)
         _check_length(sql)
         write = partial(self._file, sql=sql, format=format)
-        file = await self.queries.run(lambda job: self._with(job, write), request.is_disconnected)
+        file = await self._asked(write, request)
         headers = {"Content-Disposition": f'attachment; filename="answer.{format}"'}
         return StreamingResponse(_chunks(file), 200, headers, FILES[format])
 
-    async def _cached(self, kind: str, chosen: Mapping[str, str], make: Make) -> Response:
+    async def _asked(self, work: Callable[[Connection, Job], Result], request: Request) -> Result:
+        """Does some work of SQL; it ends when its reader leaves, or after QUERY_S."""
+        return await self.queries.run(
+            lambda job: self._with(job, work), request.is_disconnected, limit_s=QUERY_S
+        )
+
+    async def _cached(
+        self, kind: str, chosen: Mapping[str, str], make: Make, request: Request
+    ) -> Response:
         """A page from the cache, or made for all who ask for it now.
 
-        It is finished even if its readers leave: the next one gets it at once.
+        Once begun it is finished even if its readers leave: the next one gets it at once.
         """
         address = f"{kind}?{urlencode(sorted(chosen.items()))}"
 
@@ -161,8 +174,13 @@ class Site:
             return self._with(job, lambda con, _job: make(con, chosen))
 
         state = await asyncio.to_thread(self._state)
-        made = await self.cache.get(address, state, lambda: self.pages.run(with_job))
-        return _html(made)
+        page = await self.cache.get(
+            address,
+            state,
+            lambda is_left: self.pages.run(with_job, is_left, finishes=True),
+            request.is_disconnected,
+        )
+        return _html(page)
 
     def _state(self) -> object:
         """Changes when dumps, runs or classes do. Results of `cpmon reduce` change no answer."""
@@ -244,7 +262,14 @@ def _html(page: bytes, status: int = 200) -> Response:
     """A page, with its own content security policy as a header as well."""
     found = POLICY.search(page)
     own = f"{found[1].decode()}; {NO_FRAMES}" if found else NOTHING
-    return HTMLResponse(page, status, {"Content-Security-Policy": own})
+    headers = {"Content-Security-Policy": own}
+    if status == BUSY:
+        headers["Retry-After"] = str(RETRY_S)
+    return HTMLResponse(page, status, headers)
+
+
+def _problem(error: CpmonError, status: int) -> Response:
+    return _html(rendered("problem.html", error=error), status)
 
 
 def _chunks(file: IO[bytes]) -> Iterator[bytes]:
@@ -253,10 +278,10 @@ def _chunks(file: IO[bytes]) -> Iterator[bytes]:
             yield chunk
 
 
-def _status(error: CpmonError, *, is_of_address: bool) -> int:
+def _status(error: CpmonError, *, is_of_address: bool = False) -> int:
     """The HTTP status of an error; what an address of a page names may not exist."""
     if isinstance(error, BusyError):
-        return 503
+        return BUSY
     is_missing = isinstance(error, NothingToReportError) or error.code == "name-unknown"
     return 404 if is_of_address and is_missing else 400
 
@@ -270,9 +295,20 @@ def _answering(endpoint: Endpoint) -> Endpoint:
         except ReaderLeft:
             return Response(status_code=CLIENT_CLOSED)
         except CpmonError as error:
-            return _html(
-                rendered("problem.html", problem=str(error)),
-                _status(error, is_of_address=not request.url.path.startswith("/query")),
-            )
+            is_of_address = not request.url.path.startswith("/query")
+            return _problem(error, _status(error, is_of_address=is_of_address))
 
     return answer
+
+
+async def _unknown_address(request: Request, _: Exception) -> Response:
+    return _problem(
+        CpmonError("no page has this address", code="address-unknown", found=request.url.path),
+        404,
+    )
+
+
+async def _fault(_request: Request, _: Exception) -> Response:
+    """The answer after a fault of cpmon; the server prints the traceback."""
+    problem = "this is a fault of cpmon; whoever runs the server finds its traceback there"
+    return _problem(CpmonError(problem, code="internal-fault"), 500)

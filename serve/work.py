@@ -13,16 +13,18 @@ from typing import TypeVar
 
 import duckdb
 
-from ..core.errors import BusyError
+from ..core.errors import BusyError, CpmonError
 from ..store.catalogue.connection import Connection
 
 Result = TypeVar("Result")
 Gone = Callable[[], Awaitable[bool]]
 """Whether the reader of an answer has left."""
+Make = Callable[[Gone], Awaitable[bytes]]
 
 POLL_S = 0.1
 MOST_WAITING = 100
 LEAVING_S = 10
+FOREVER = float("inf")
 
 
 class ReaderLeft(Exception):
@@ -35,10 +37,17 @@ class Job:
 
     Attributes:
         is_cancelled: it must end; work that loops looks at it.
+        since: when it left the queue, by the monotonic clock; None while it waits.
     """
 
     is_cancelled: bool = False
+    since: float | None = None
     _connection: Connection | None = None
+
+    @property
+    def seconds(self) -> float:
+        """How long it has been worked on."""
+        return 0.0 if self.since is None else time.monotonic() - self.since
 
     def use(self, connection: Connection) -> None:
         """Names the connection that `cancel` interrupts."""
@@ -74,23 +83,41 @@ class Work:
         self._jobs: set[Job] = set()
         self._running: set[Job] = set()
         self._most = threads + MOST_WAITING
+        self._is_closed = False
 
-    async def run(self, work: Callable[[Job], Result], gone: Gone | None = None) -> Result:
+    async def run(
+        self,
+        work: Callable[[Job], Result],
+        gone: Gone | None = None,
+        *,
+        finishes: bool = False,
+        limit_s: float = FOREVER,
+    ) -> Result:
         """Runs some work in a thread; cancels it when the reader leaves.
 
         Args:
             gone: whether the reader has left; by default it stays.
+            finishes: work that has begun goes on without a reader; the next one needs it too.
+            limit_s: work that takes longer is cancelled; the time in the queue does not count.
 
         Raises:
-            ReaderLeft: the reader has left; the work has ended.
+            ReaderLeft: the reader has left, or the server ends; the work has ended.
             BusyError: too much work is waiting.
+            CpmonError: it took too long.
         """
+        if self._is_closed:
+            raise ReaderLeft
         if len(self._jobs) >= self._most:
-            raise BusyError("too many requests are waiting; ask again later")
+            raise BusyError(
+                "too many requests are waiting; ask again in some seconds",
+                code="server-busy",
+                expected=f"at most {MOST_WAITING} that wait",
+            )
         job = Job()
         self._jobs.add(job)
 
         def start() -> Result:
+            job.since = time.monotonic()
             self._running.add(job)
             try:
                 job.check()
@@ -98,23 +125,31 @@ class Work:
             finally:
                 self._running.discard(job)
 
-        task = asyncio.get_running_loop().run_in_executor(self._pool, start)
+        future = self._pool.submit(start)
+        task = asyncio.wrap_future(future)
         try:
             while not (await asyncio.wait([task], timeout=POLL_S))[0]:
-                if job.is_cancelled or (gone is not None and await gone()):
+                is_kept = finishes and job.since is not None
+                is_left = gone is not None and not is_kept and await gone()
+                if job.is_cancelled or is_left or job.seconds > limit_s:
                     job.cancel()
+                    future.cancel()  # effective while it waits in the queue
         except asyncio.CancelledError:
             job.cancel()
             raise
         finally:
             self._jobs.discard(job)
-        if job.is_cancelled:
+        if not job.is_cancelled:
+            return task.result()
+        if not task.cancelled():
             task.exception()  # retrieved: nobody waits for it
-            raise ReaderLeft
-        return task.result()
+        if job.seconds > limit_s:
+            raise _too_slow(limit_s)
+        raise ReaderLeft
 
     def cancel(self) -> None:
-        """Cancels all work; their readers get no answer."""
+        """Cancels all work, and accepts none; their readers get no answer."""
+        self._is_closed = True
         for job in [*self._jobs]:
             job.cancel()
 
@@ -128,6 +163,27 @@ class Work:
             time.sleep(POLL_S)
 
 
+def _too_slow(limit_s: float) -> CpmonError:
+    return CpmonError(
+        "the query took too long",
+        code="query-too-slow",
+        expected=f"at most {limit_s:g} s, so that others get their turn",
+        effect="it was cancelled; cpmon query has no such limit",
+    )
+
+
+@dataclass
+class _Made:
+    """An answer that is being made, and the readers that wait for it."""
+
+    task: asyncio.Task[bytes] | None = None
+    readers: list[Gone] = field(default_factory=list)
+
+    async def is_left(self) -> bool:
+        """Whether all readers have left."""
+        return all([await gone() for gone in self.readers])
+
+
 @dataclass
 class Cache:
     """Answers in memory, the most recently used ones, for one state of the store.
@@ -139,13 +195,18 @@ class Cache:
     limit: int = 128 * 2**20
     _state: object = None
     _answers: OrderedDict[str, bytes] = field(default_factory=OrderedDict)
-    _made: dict[tuple[object, str], asyncio.Task[bytes]] = field(default_factory=dict)
+    _made: dict[tuple[object, str], _Made] = field(default_factory=dict)
 
-    async def get(self, key: str, state: object, make: Callable[[], Awaitable[bytes]]) -> bytes:
+    async def get(self, key: str, state: object, make: Make, gone: Gone) -> bytes:
         """The answer of a key; requests that come while it is made wait for the same one.
 
         Args:
             state: of the store; another one than before empties the cache.
+            make: makes the answer for readers, of whom it is given whether all have left.
+            gone: whether this reader has left.
+
+        Raises:
+            ReaderLeft: the reader has left before it was begun, or the server ends.
         """
         if state != self._state:
             self._state = state
@@ -153,12 +214,20 @@ class Cache:
         if key in self._answers:
             self._answers.move_to_end(key)
             return self._answers[key]
-        task = self._made.get((state, key))
-        if task is None:
-            task = asyncio.ensure_future(make())
-            self._made[state, key] = task
-            task.add_done_callback(lambda done: self._keep(key, state, done))
-        return await asyncio.shield(task)
+        try:
+            return await self._shared(key, state, make, gone)
+        except ReaderLeft:
+            if await gone():
+                raise
+        return await self._shared(key, state, make, gone)  # it came as the others left
+
+    async def _shared(self, key: str, state: object, make: Make, gone: Gone) -> bytes:
+        made = self._made.setdefault((state, key), _Made())
+        made.readers.append(gone)
+        if made.task is None:
+            made.task = asyncio.ensure_future(make(made.is_left))
+            made.task.add_done_callback(lambda done: self._keep(key, state, done))
+        return await asyncio.shield(made.task)
 
     def _keep(self, key: str, state: object, task: asyncio.Task[bytes]) -> None:
         self._made.pop((state, key), None)

@@ -52,7 +52,7 @@ class Server:
         address = f"{self.base}{path}" + (f"?{urlencode(query)}" if query else "")
         request = Request(address, headers=headers or {})
         try:
-            with build_opener(_NoRedirect).open(request, timeout=60) as answer:
+            with build_opener(_NoRedirect).open(request, timeout=300) as answer:
                 return Answer(answer.status, dict(answer.headers), answer.read())
         except HTTPError as error:
             with error:

@@ -10,6 +10,7 @@ import socket
 import time
 from base64 import b64encode
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from hashlib import sha256
 from html import unescape
 from pathlib import Path
@@ -19,8 +20,9 @@ import polars
 import pytest
 
 from cpmon.ingest import ingest
+from cpmon.serve.work import MOST_WAITING
 from cpmon.store import Store
-from tests.serve.conftest import ROOT, Server, Start
+from tests.serve.conftest import ROOT, Answer, Server, Start
 
 SLOW = "select sum(a.range * b.range) from range(100000) a, range(10000000) b"
 
@@ -182,17 +184,25 @@ def test_another_address_requires_the_token_that_is_printed(start: Start, store:
     assert server.get("", {"Authorization": "Bearer no"}).status == 401
     assert server.get("", {"Authorization": f"Bearer {token}"}).status == 200
     first = server.get("page", run="2600NP", token=token)
-    assert (first.status, first.headers["location"]) == (303, "/page?run=2600NP")
+    assert (first.status, first.headers["location"]) == (303, "./page?run=2600NP")
     cookie = first.headers["set-cookie"]
     assert "HttpOnly" in cookie
     assert server.get("", {"Cookie": cookie.partition(";")[0]}).status == 200
-    assert server.get("/evil.example", token=token).headers["location"] == "/evil.example"
+    assert server.get("/evil.example", token=token).headers["location"] == "./evil.example"
 
 
 def test_a_given_token_is_required_on_loopback_too(start: Start, store: Path):
     server = start(store, CPMON_TOKEN="a" * 24)
     assert server.get("").status == 401
     assert server.get("", {"Authorization": f"Bearer {'a' * 24}"}).status == 200
+
+
+def _open(server: Server, sql: str) -> socket.socket:
+    """A reader that has asked and does not read yet."""
+    place = urlsplit(server.base)
+    reader = socket.create_connection((place.hostname, place.port), timeout=60)
+    reader.sendall(f"GET /query?sql={quote(sql)} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+    return reader
 
 
 def _cpu_seconds(server: Server) -> float:
@@ -209,9 +219,7 @@ def _works(server: Server, seconds: float = 1.0) -> bool:
 
 def test_a_query_ends_when_its_reader_leaves(server: Server):
     assert server.get("query", sql="select 1").status == 200
-    place = urlsplit(server.base)
-    with socket.create_connection((place.hostname, place.port)) as reader:
-        reader.sendall(f"GET /query?sql={quote(SLOW)} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+    with _open(server, SLOW):
         time.sleep(1)
         assert _works(server)
     deadline = time.monotonic() + 10
@@ -220,12 +228,43 @@ def test_a_query_ends_when_its_reader_leaves(server: Server):
     assert not _works(server)
 
 
+def _answer(server: Server, status: int) -> Answer:
+    """The answer of some SQL once it has a status: that readers come and leave takes a while."""
+    deadline = time.monotonic() + 60
+    while (answer := server.get("query", sql="select 1")).status != status:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    return answer
+
+
+def test_a_full_queue_refuses_for_a_while_and_those_who_left_free_it(server: Server):
+    threads = max(2, os.cpu_count() or 1)
+    with ExitStack() as readers:
+        for _ in range(threads + MOST_WAITING):
+            readers.enter_context(_open(server, SLOW))
+        deadline = time.monotonic() + 30
+        while (refused := server.get("query", sql="select 1")).status != 503:
+            assert time.monotonic() < deadline
+        assert int(refused.headers["retry-after"]) > 0
+        assert "server-busy" in refused.text
+        assert refused.headers["x-content-type-options"] == "nosniff"
+        assert server.get("").status == 200  # pages have threads of their own
+    _answer(server, 200)
+
+
+def test_an_unknown_address_is_answered_by_a_page(server: Server):
+    for path in ("nosuch", "query.txt", "page/../../etc/passwd", "%2e%2e/%2e%2e/etc/passwd"):
+        answer = server.get(path)
+        assert (answer.status, answer.headers["content-type"]) == (404, "text/html; charset=utf-8")
+        assert 'role="alert"' in answer.text
+        assert "address-unknown" in answer.text
+    assert "name-unknown" in server.get("page", run="nosuch").text
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_the_server_and_its_slow_query(start: Start, store: Path, number: int):
     server = start(store)
-    place = urlsplit(server.base)
-    with socket.create_connection((place.hostname, place.port)) as reader:
-        reader.sendall(f"GET /query?sql={quote(SLOW)} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+    with _open(server, SLOW):
         time.sleep(2)
         assert server.stop(number) in (0, -number, 130)
     assert server.process.stderr
