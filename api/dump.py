@@ -11,15 +11,18 @@ from typing import TYPE_CHECKING, Any, Self
 
 from ..config import Settings, read_settings
 from ..core.errors import unknown
+from ..core.grace_period import GRACE
 from ..ingest.landing import ingest
 from ..reduce.reductions.reductions import reductions
 from ..reduce.reports.cells import utc
+from ..schemas.layout import Kind
 from ..schemas.registry import tables
+from ..schemas.registry import use as use_layouts
 from ..store import Store
-from ..store.catalogue.answers import ask
 from ..store.catalogue.connection import Connection, connect
 from ..store.sandbox.sandbox import Limits
-from ..store.scope import Scope
+from ..store.scope import ALL, Scope
+from .answers import Answers, answer
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,15 +37,18 @@ class Records:
     where it is in the dump. `cpmon.Dump.sql("describe monitor.sytrsp")` shows types.
     """
 
-    def __init__(self, connection: Connection, name: str) -> None:
+    def __init__(self, connection: Connection, name: str, scope: Scope = ALL) -> None:
         self._connection, self.name = connection, name
+        self._condition = scope.condition()
+        if tables()[name].kind is Kind.CONFIG:  # holds until it changes; may be of no interval
+            self._condition = f"({Scope(until=scope.until).condition()}) IS NOT FALSE"
 
     def __repr__(self) -> str:
         """Name of the record type."""
         return f"<records {self.name}>"
 
     def _relation(self) -> Any:
-        return self._connection.sql(f"FROM monitor.{self.name}")
+        return self._connection.sql(f"FROM monitor.{self.name} WHERE {self._condition}")
 
     def arrow(self) -> pa.Table:
         """All rows as an Arrow table."""
@@ -70,8 +76,8 @@ class Records:
         return frame
 
 
-class Dump(Mapping[str, Records]):
-    """The records of a dump by record type: `dump["sytrsp"].pl()`.
+class Dump(Answers, Mapping[str, Records]):
+    """The records of a dump by record type: `dump["sytrsp"].pl()`, and what is made of them.
 
     They lie in a temporary folder until `close`, or the end of a `with` block.
     """
@@ -89,6 +95,7 @@ class Dump(Mapping[str, Records]):
     ) -> None:
         """Reads a dump; see `read`."""
         site = settings or read_settings()
+        use_layouts(None)  # not those of a store that was open before
         with ExitStack() as closing:
             folder = closing.enter_context(TemporaryDirectory(prefix="cpmon-read-"))
             store = Store(Path(folder, "store"), create=True)
@@ -99,16 +106,19 @@ class Dump(Mapping[str, Records]):
                 fallback_release=site.release(None),
                 accept_damage=accept_damage,
             )
-            limits = Limits(site.memory_limit, site.threads)
-            self.connection = closing.enter_context(connect(store, reductions(), limits))
+            self._settings, self._store = site, store
+            self._bounds = {k: v for k, v in (("since", since), ("until", until)) if v}
+            self.connection = closing.enter_context(self._connected())
             """DuckDB's connection to the records, with the same tables as that to a store."""
-            self.connection.point(Scope(None, utc(since), utc(until)))
+            begin, end = utc(since), utc(until)
+            scope = Scope(None, begin and begin + GRACE, end and end + GRACE)
+            self.connection.point(scope)
             landed = self.connection.tables & tables().keys()
             wanted = [record.lower() for record in records or sorted(landed)]
             for record in wanted:
                 if record not in landed:
                     raise unknown("record", record, sorted(landed), place=str(path))
-            self._records = {name: Records(self.connection, name) for name in wanted}
+            self._records = {name: Records(self.connection, name, scope) for name in wanted}
             self._closing = closing.pop_all()
 
     def __getitem__(self, record: str) -> Records:
@@ -123,8 +133,15 @@ class Dump(Mapping[str, Records]):
         """Their number."""
         return len(self._records)
 
+    def _connected(self) -> Connection:
+        limits = Limits(self._settings.memory_limit, self._settings.threads)
+        return connect(self._store, reductions(), limits)
+
     def sql(self, query: str, **parameters: Any) -> DataFrame:
         """The answer of a query, as of `cpmon query`; parameters by name, as `$top`.
+
+        It sees intervals before `since` too, as counters are compared with them: a query about a
+        part of the dump has a condition on `interval_end`.
 
         Raises:
             CpmonError: it does not only read, names unknown tables, or fails.
@@ -158,8 +175,10 @@ def read(
     Args:
         dump: a file of MONWRITE, also with gzip or zstd, or "-" for standard input.
         records: record types, as ["sytrsp", "useact"]; all by default.
-        since: only intervals that end after it; without a zone it is UTC.
-        until: only intervals that do not end after it.
+        since: only records of intervals that end after it, and the configuration that holds then;
+            without a zone it is UTC. Queries see more, see `Dump.sql`.
+        until: only records of intervals that do not end after it; CP may have ended them a second
+            late.
         release: CP level that wrote the dump ("7.3.0"), if not the one that the dump names.
         accept_damage: read what is good of a dump of which most is lost.
 
@@ -167,14 +186,3 @@ def read(
         CpmonError: it is no monitor data, most of it is lost, or it has none of these records.
     """
     return Dump(dump, records, since, until, release=release, accept_damage=accept_damage)
-
-
-def answer(connection: Connection, query: str, parameters: Mapping[str, Any]) -> DataFrame:
-    """The answer of a query on a connection, as a polars DataFrame."""
-    import polars as pl
-    import pyarrow as pa
-
-    table = pa.concat_tables(ask(connection, query, parameters))
-    frame = pl.from_arrow(table)
-    assert isinstance(frame, pl.DataFrame)
-    return frame

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -44,24 +43,11 @@ def use_layouts(
     """
     if not context.resilient_parsing:
         from ..schemas.registry import use
+        from ..store.dumps.kept_layouts import layouts_of
 
         with suppress(PermissionError):  # opening the store reports it
-            use(_layouts_of(store) if store else None)
+            use(layouts_of(store) if store else None)
     return store
-
-
-def _layouts_of(store: Path) -> Path | None:
-    from ..config.values import scheme_of
-    from ..schemas.registry import VARIABLE
-
-    beside = store / "schemas"
-    if beside.is_dir() or os.environ.get(VARIABLE):
-        return beside if beside.is_dir() else None
-    if not scheme_of(str(store)) and not (store / "layouts").is_dir():
-        return None
-    from ..store.dumps.kept_layouts import kept_layouts
-
-    return kept_layouts(str(store))
 
 
 def _store(

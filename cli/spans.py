@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime, time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import unquote
 from zoneinfo import ZoneInfo
 
 import click
@@ -183,13 +182,9 @@ def measured_system(location: Path | str | None, selection: Mapping[str, Any]) -
     if selection["system"] or not settings().systems or not location:
         return str(selection["system"]) if selection["system"] else None
     from ..store import Store
-    from ..store.runs.runs import system_of_run
+    from ..store.runs import runs
 
-    store = Store(location)
-    if selection["run"]:
-        return system_of_run(store, selection["run"])
-    systems = store.files.inside("records").folders
-    return unquote(systems[0].rpartition("=")[2]) if len(systems) == 1 else None
+    return runs.measured_system(Store(location), run_id=selection["run"])
 
 
 def zone_of_system(location: Path, selection: Mapping[str, Any]) -> str:

@@ -1,6 +1,6 @@
 """What was different at a time: metrics out of range, who contributed, events and exceptions."""
 
 from .explanation import Explanation, Line, explain
-from .rendering import render_explanation
+from .rendering import explanation_table, render_explanation
 
-__all__ = ["Explanation", "Line", "explain", "render_explanation"]
+__all__ = ["Explanation", "Line", "explain", "explanation_table", "render_explanation"]

@@ -64,9 +64,14 @@ def render_explanation(
     return render_layout(_layout(explanation, zone, most), format)
 
 
+def explanation_table(explanation: Explanation, most: int = MOST_LINES) -> pa.Table:
+    """The lines of an explanation, unrounded, at most so many; times are UTC."""
+    return pa.Table.from_pylist([_cells(line) for line in explanation.lines[:most]], schema=_SCHEMA)
+
+
 def _layout(explanation: Explanation, zone: ZoneInfo, most: int) -> Layout:
     lines = explanation.lines[:most]
-    cells = pa.Table.from_pylist([_cells(line) for line in lines], schema=_SCHEMA)
+    cells = explanation_table(explanation, most)
     notes = list(_notes(explanation, most))
     title = _title(explanation, zone)
     return Layout(

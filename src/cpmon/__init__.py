@@ -7,10 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .api import Dump, OpenStore, Records, open, read
-    from .core.errors import CpmonError
+    from .core.errors import CpmonError, NothingToReportError
 
 __version__ = "0.1.0"
-__all__ = ["CpmonError", "Dump", "OpenStore", "Records", "__version__", "open", "read"]
+__all__ = [
+    "CpmonError",
+    "Dump",
+    "NothingToReportError",
+    "OpenStore",
+    "Records",
+    "__version__",
+    "open",
+    "read",
+]
 
 
 def __getattr__(name: str) -> Any:
@@ -19,7 +28,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    module = import_module(".core.errors" if name == "CpmonError" else ".api", __name__)
+    module = import_module(".core.errors" if name.endswith("Error") else ".api", __name__)
     return getattr(module, name)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import os
 import re
 import tempfile
 import zipfile
@@ -15,10 +16,11 @@ import zlib
 from contextlib import suppress
 from pathlib import Path
 
+from ...config.values import scheme_of
 from ...core.atomic import scratch_folder
 from ...core.derived import cache_folder
 from ...core.errors import StoreError
-from ...schemas.registry import site_archive, site_files, site_folder
+from ...schemas.registry import VARIABLE, site_archive, site_files, site_folder
 from ..files.files import Files
 from ..files.location import open_files
 
@@ -45,6 +47,20 @@ def keep_layouts(files: Files) -> None:
     digest = hashlib.blake2b(archive, digest_size=16).hexdigest()
     _put(files, f"{FOLDER}/{digest}.zip", archive)
     _put(files, CURRENT, digest.encode())
+
+
+def layouts_of(store: Path) -> Path | None:
+    """The layouts in the folder `schemas` of a store, or those that its dumps landed with.
+
+    Raises:
+        StoreError: the latter cannot be read.
+    """
+    beside = store / "schemas"
+    if beside.is_dir() or os.environ.get(VARIABLE):
+        return beside if beside.is_dir() else None
+    if not scheme_of(str(store)) and not (store / FOLDER).is_dir():
+        return None
+    return kept_layouts(str(store))
 
 
 def kept_layouts(location: str) -> Path | None:

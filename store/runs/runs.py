@@ -221,6 +221,16 @@ def system_of_run(store: Store, run_id: str) -> str | None:
     return None if run is None else run.system
 
 
+def measured_system(
+    store: Store, system: str | None = None, run_id: str | None = None
+) -> str | None:
+    """The given system, that of a run, or the only one of a store; None if it has several."""
+    if system or run_id:
+        return system or system_of_run(store, run_id or "")
+    systems = store.files.inside("records").folders
+    return unquote(systems[0].rpartition("=")[2]) if len(systems) == 1 else None
+
+
 def delete_runs(store: Store, run_ids: Iterable[str]) -> None:
     """Deletes runs with their companion figures; dumps are not affected.
 

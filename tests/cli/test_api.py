@@ -8,7 +8,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import polars as pl
@@ -16,8 +16,10 @@ import pyarrow as pa
 import pytest
 
 import cpmon as api
+from cpmon.api.answers import Answers
 from cpmon.cli.main import Status
 from tests.cli.answer import Cpmon
+from tests.months import months, shares, store_of_months
 
 ROOT = Path(__file__).resolve().parents[2]
 DUMP = ROOT / "sample-data" / "timer" / "2600NP.mon.zst"
@@ -26,17 +28,24 @@ CpmonError: code effect expected found place problem remedy
 Dump(path, records, since, until, release, accept_damage, settings)
 Dump.close()
 Dump.connection
+Answers.sql(query, parameters)
 Dump.sql(query, parameters)
 OpenStore(path, config, create)
-OpenStore.chart(name, selection)
+Answers.chart(name, selection)
 OpenStore.compare(table, runs, base, since, until)
+Answers.exceptions(selection)
+Answers.exceptions_text(selection)
+Answers.explain(top, selection)
+Answers.explain_text(top, selection)
+OpenStore.forecast(metric, selection)
+OpenStore.forecast_text(metric, selection)
 OpenStore.ingest(dump, system, release)
 OpenStore.reduce(names)
-OpenStore.report(name, selection)
-OpenStore.report_text(name, selection)
+Answers.report(name, selection)
+Answers.report_text(name, selection)
 OpenStore.runs
 OpenStore.sql(query, parameters)
-OpenStore.table(name)
+Answers.table(name)
 Records.arrow()
 Records.batches(rows)
 Records.df()
@@ -46,6 +55,13 @@ open(store, config, create)
 read(dump, records, since, until, release, accept_damage)
 """
 """What programs rely on; a change of it is told in the changelog."""
+READING = """
+import re, sys
+import cpmon
+with cpmon.read(sys.argv[1]) as dump:
+    size = sum(part.nbytes for part in eval(sys.argv[2]))
+print(size, re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1])
+"""
 
 
 def _public() -> Iterator[str]:
@@ -53,8 +69,8 @@ def _public() -> Iterator[str]:
     yield f"CpmonError: {' '.join(sorted(n for n in vars(error) if n[0] != '_'))}"
     for function in (api.open, api.read):
         yield f"{function.__name__}({', '.join(inspect.signature(function).parameters)})"
-    for kind in (api.Dump, api.OpenStore, api.Records):
-        if kind is not api.Records:
+    for kind in (api.Dump, api.OpenStore, api.Records, Answers):
+        if kind not in (api.Records, Answers):
             yield f"{kind.__name__}({', '.join(inspect.signature(kind).parameters)})"
         for name, member in vars(kind).items():
             if name[0] == "_":
@@ -73,6 +89,7 @@ def test_public_names_and_signatures_are_those_of_the_list():
     assert set(dir(api)) == {
         "CpmonError",
         "Dump",
+        "NothingToReportError",
         "OpenStore",
         "Records",
         "__version__",
@@ -105,9 +122,12 @@ def test_a_dump_is_read_without_a_store():
 
 def test_records_and_times_are_chosen():
     since = datetime(2001, 11, 13, 14, 1, 30, tzinfo=UTC)
-    with api.read(DUMP, ["SYTRSP"], since=since) as dump:
-        assert list(dump) == ["sytrsp"]
-        # The interval before the span is there as well: counters are compared with it.
+    with api.read(DUMP, ["SYTRSP", "mtrsys"], since=since) as dump:
+        assert list(dump) == ["sytrsp", "mtrsys"]
+        times = dump["sytrsp"].pl()["interval_end"].unique().dt.truncate("1m").to_list()
+        assert sorted(times) == [datetime(2001, 11, 13, 14, minute) for minute in (2, 3)]  # noqa: DTZ001
+        assert dump["mtrsys"].pl().height == 1  # configuration holds until it changes
+        # SQL sees the intervals before the span as well: counters are compared with them.
         (bounded,) = dump.sql(
             "SELECT count(DISTINCT interval_end) AS n FROM interval.sytrsp"
             " WHERE interval_end > $since",
@@ -116,6 +136,29 @@ def test_records_and_times_are_chosen():
         assert bounded == (2,)
     with pytest.raises(api.CpmonError, match="there is no record nothere"):
         api.read(DUMP, ["nothere"])
+
+
+def test_an_interval_that_ended_a_second_late_is_in_time():
+    until = datetime(2001, 11, 13, 14, 2, tzinfo=UTC)  # it ended at 14:02:00.23
+    with api.read(DUMP, ["sytrsp", "mtrsys"], until=until) as dump:
+        assert dump["sytrsp"].pl()["interval_end"].n_unique() == 3
+        assert dump["mtrsys"].arrow().num_rows == 1
+
+
+def test_a_dump_is_reported_without_a_store(cpmon: Cpmon, perf: Path):
+    store = api.open(perf)
+    with api.read(DUMP) as dump:
+        lines = dump.report("USER_RESOURCE_UTIL", top=3)
+        assert lines.equals(store.report("USER_RESOURCE_UTIL", run="2600NP", top=3))
+        assert dump.exceptions().height == store.exceptions(run="2600NP").height
+    since = datetime(2001, 11, 13, 14, 1, 30, tzinfo=UTC)
+    with api.read(DUMP, since=since) as dump:
+        assert dump.report("SYSTEM_SUMMARY_BY_TIME").height == 2
+        one = dump.report("SYSTEM_SUMMARY_BY_TIME", since=datetime(2001, 11, 13, 14, 2, tzinfo=UTC))
+        assert one.height == 1
+        assert dump["sytrsp"].lazy().collect().height == 14
+        with pytest.raises(api.NothingToReportError):
+            dump.report("SYSTEM_SUMMARY_BY_TIME", since=datetime(2001, 11, 14, tzinfo=UTC))
 
 
 def test_a_file_that_is_no_dump_is_refused():
@@ -182,6 +225,60 @@ def test_a_query_asks_a_dump_without_a_store(
 def test_a_dump_is_not_asked_by_spark(cpmon: Cpmon):
     answer = cpmon("query", "SELECT 1", "--dump", DUMP, "--engine", "spark")
     assert answer.status is Status.USAGE and "leave out --engine" in answer.err
+
+
+def test_a_store_explains_and_finds_exceptions_as_the_commands_do(cpmon: Cpmon, tmp_path: Path):
+    store = api.open(tmp_path / "perf", create=True)
+    for run in ("APS9220", "APT9280"):
+        store.ingest(ROOT / "sample-data" / "cp-regression" / f"{run}.mon.zst")
+    options = ("--run", "APT9280", "--store", store.path)
+    printed = json.loads(cpmon("explain", *options, "--format", "json").text)["lines"]
+    lines = store.explain(run="APT9280")
+    assert lines["what"].to_list() == [line["what"] for line in printed]
+    assert lines["weight"].to_list() == [line["weight"] for line in printed]
+    assert store.explain_text(run="APT9280") == cpmon("explain", *options).text
+    printed = json.loads(cpmon("exceptions", *options, "--format", "json").text)
+    episodes = store.exceptions(run="APT9280")
+    assert episodes["rule"].to_list() == [episode["rule"] for episode in printed]
+    assert store.exceptions_text(run="APT9280") == cpmon("exceptions", *options).text
+    end = datetime(2005, 9, 28, 10, 6, 30, tzinfo=UTC)
+    assert store.explain(at=end, against="before", top=3).height <= 3
+    with pytest.raises(api.CpmonError) as raised:
+        store.exceptions(severity="warn")
+    assert raised.value.code == "name-unknown"
+
+
+def test_a_store_forecasts_as_the_command_does(cpmon: Cpmon, tmp_path: Path):
+    store_of_months(tmp_path, months(shares(8)))
+    store = api.open(tmp_path / "perf")
+    options = ("--store", store.path, "--report", "processors_by_time", "--cpu", "0")
+    horizon = ("--horizon", "20d", "--by", "1w", "--threshold", "70")
+    chosen = {"report": "PROCESSORS_BY_TIME", "cpu": 0, "horizon": timedelta(days=20), "by": "1w"}
+    command = ("forecast", "total_util", *options, *horizon)
+    assert store.forecast_text("total_util", **chosen, threshold=70) == cpmon(*command).text
+    lines = store.forecast("total_util", **chosen, threshold=70)
+    printed = json.loads(cpmon(*command, "--format", "json").text)
+    assert lines["mean"].to_list() == [line["mean"] for line in printed]
+    with pytest.raises(api.CpmonError, match="no length of a line"):
+        store.forecast("total_util", by="1h")
+
+
+@pytest.mark.slow
+def test_rows_in_batches_take_little_memory(tmp_path: Path):
+    """The rows are 50 MB of Arrow; what is read in batches takes memory for a part of them."""
+    file = tmp_path / "months.mon"
+    file.write_bytes(months(shares(80), users=9))
+
+    def reading(how: str) -> tuple[int, float]:
+        command = [sys.executable, "-c", READING, file, how]
+        done = subprocess.run(command, capture_output=True, check=True, text=True)
+        size, peak = done.stdout.split()
+        return int(size) // 2**20, int(peak) / 1024
+
+    _, decoded = reading("[]")
+    size, peak = reading("dump['useact'].batches(5_000)")
+    assert size > 45
+    assert peak - decoded < size / 2
 
 
 @pytest.mark.slow

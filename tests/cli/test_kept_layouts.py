@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import cpmon as api
 from cpmon.cli.main import Status
 from cpmon.schemas.registry import home, reload
 from tests.cli.answer import Cpmon
@@ -54,6 +55,8 @@ def test_a_store_is_read_by_the_layouts_that_its_dumps_landed_with(
     reload()
     (figures,) = cpmon("query", FIGURES, "--store", landed, "--format", "json").rows
     assert figures == {"things": 3, "plsmvb2g": [60, 120, 180]}
+    reload()
+    assert api.open(landed).sql(FIGURES).row(0, named=True) == figures
     # A dump that lands now lands with the same.
     data = (tmp_path / "a.mon").read_bytes()
     (tmp_path / "b.mon").write_bytes(data + data)

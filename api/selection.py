@@ -1,0 +1,169 @@
+"""What answers are of: systems, spans and objects, as programs name them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, TypedDict
+
+from ..config.moments import LineLength, parse_line_length
+from ..core.errors import CpmonError, unknown
+from ..core.grace_period import GRACE
+from ..reduce.reports.narrowing import named_objects
+from ..reduce.rules.rule import Severity
+
+
+class Selection(TypedDict, total=False):
+    """What a report is of; all of it may be left out.
+
+    Attributes:
+        run: a run; it or a system is needed if the store has several systems.
+        system: a system.
+        since: only intervals that end after it; without a zone it is UTC.
+        until: only intervals that do not end after it; CP may have ended them a second late.
+        user: a user to follow, "LNX1"; or the users of a pattern, "LNX*".
+        user_class: a class of users.
+        device: a device number, or a pair of the first and the last.
+        cpu: a processor.
+        partition: a logical partition.
+        by: length of a line: "15m", "1h", "1d", "1w" or "1mo".
+        top: only so many objects, the greatest.
+        each: the greatest of each line instead of the whole span.
+        sort: a column that orders the lines.
+        where: a condition on the lines, as "cpu_util > 0.5".
+        columns: only these columns.
+        shift: only the hours of this shift of the settings.
+        zone: time zone of days and hours.
+    """
+
+    run: str
+    system: str
+    since: datetime
+    until: datetime
+    user: str
+    user_class: str
+    device: int | tuple[int, int]
+    cpu: int
+    partition: str
+    by: str
+    top: int
+    each: bool
+    sort: str
+    where: str
+    columns: Sequence[str]
+    shift: str
+    zone: str
+
+
+class Departure(TypedDict, total=False):
+    """What is explained, and compared with what; all of it may be left out.
+
+    Attributes:
+        run: a run, by default compared with its base run.
+        system: a system; it or a run is needed if the store has several systems.
+        at: the interval at this time, UTC if it is without a zone.
+        since: instead, the span that begins here.
+        until: the end of the span.
+        base: compare with the steady state of this run.
+        against: compare with the time "before", the same hours of other "days", or "auto".
+    """
+
+    run: str
+    system: str
+    at: datetime
+    since: datetime
+    until: datetime
+    base: str
+    against: str
+
+
+class Search(TypedDict, total=False):
+    """Where exceptions are looked for; everywhere by default.
+
+    Attributes:
+        run: only in the time of this run.
+        system: only in this system.
+        since: only in intervals that end after it; without a zone it is UTC.
+        until: only in intervals that do not end after it.
+        severity: rules of this severity ("info", "warning", "critical") and graver ones.
+    """
+
+    run: str
+    system: str
+    since: datetime
+    until: datetime
+    severity: str
+
+
+class Future(TypedDict, total=False):
+    """What is forecast; all of it may be left out.
+
+    Attributes:
+        report: the report that prints the metric, if several do.
+        system: needed if the store has several systems.
+        user: the user that it is the metric of.
+        user_class: or the class of users.
+        device: or the device.
+        cpu: or the processor.
+        partition: or the logical partition.
+        since: use only later hours.
+        until: the end.
+        horizon: the end, from the last hour on; 90 days by default.
+        by: length of a line: "1d" or "1w"; weeks if there are more than 31 days.
+        threshold: limit of the busiest hour, in the unit that the report prints (80 is 80 %); by
+            default that of an exception.
+        zone: time zone of days and hours.
+    """
+
+    report: str
+    system: str
+    user: str
+    user_class: str
+    device: int | tuple[int, int]
+    cpu: int
+    partition: str
+    since: datetime
+    until: datetime
+    horizon: timedelta
+    by: str
+    threshold: float
+    zone: str
+
+
+def with_objects(selection: Mapping[str, Any]) -> dict[str, Any]:
+    """A selection with the objects that it names as `objects`."""
+    given = dict(selection)
+    names = ("cpu", "user", "user_class", "device", "partition")
+    given["objects"] = named_objects(*(given.pop(option, None) for option in names))
+    return given
+
+
+def with_grace(selection: Mapping[str, Any]) -> dict[str, Any]:
+    """A selection whose bounds count intervals that end late as in time."""
+    bounds = {name: selection[name] + GRACE for name in ("since", "until") if selection.get(name)}
+    return {**selection, **bounds}
+
+
+def severity_of(name: str) -> Severity:
+    """A severity by its name."""
+    if name not in [*Severity]:
+        raise unknown("severity", name, [*Severity])
+    return Severity(name)
+
+
+def forecast_by(text: str) -> timedelta:
+    """The length of a line of a forecast."""
+    lengths = {"1d": timedelta(days=1), "1w": timedelta(days=7)}
+    if text not in lengths:
+        raise CpmonError("that is no length of a line", expected="1d or 1w", found=repr(text))
+    return lengths[text]
+
+
+def line_length(text: str) -> LineLength:
+    """The length of a line of a report."""
+    try:
+        return parse_line_length(text)
+    except ValueError:
+        raise CpmonError(
+            "that is no length of a line", expected="15m, 1h, 1d, 1w or 1mo", found=repr(text)
+        ) from None
