@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import closing
+from importlib.resources import files
 from typing import TYPE_CHECKING
 
 import click
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 
     from ..store.catalogue.connection import Connection
 
+NOTEBOOKS = f"{__name__.partition('.')[0]}.notebooks"
+"""The package of notebooks: never imported, as they need an extra."""
+_ORDER = ("first_look", "why_slow", "compare_runs", "capacity", "own_metric")
 Complete = Callable[[click.Context, click.Parameter, str], "list[CompletionItem]"]
 
 
@@ -121,3 +125,19 @@ def questions(context: click.Context, word: str) -> Iterable[str]:
 runs = _of_store("SELECT run_id FROM meta.run")
 systems = _of_store("SELECT DISTINCT system FROM meta.dump")
 users = _of_store("SELECT DISTINCT userid FROM users_by_time")
+
+
+@_completing
+def notebooks(_context: click.Context, _word: str) -> Iterable[str]:
+    """The shipped notebooks."""
+    return notebook_titles()
+
+
+def notebook_titles() -> dict[str, str]:
+    """The shipped notebooks in the order of a first session, each with its title."""
+    folder = files(NOTEBOOKS)
+    texts = {name: (folder / f"{name}.py").read_text(encoding="utf-8") for name in _ORDER}
+    return {
+        name.replace("_", "-"): text.partition('"""')[2].partition('"""')[0]
+        for name, text in texts.items()
+    }

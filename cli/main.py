@@ -100,6 +100,7 @@ COMMANDS = {
     "store": ("store", "See what a store holds, keep it in order."),
     "query": ("results", "Ask a store by SQL, or by the name of a query."),
     "serve": ("site", "Show the pages of a store in a browser, made when asked for."),
+    "notebook": ("site", "Copy a notebook for analysts beside a store, and open it."),
     "shell": ("shell", "Ask a store by SQL at a prompt."),
     "config": ("site", "See the settings and where each came from, or check a file."),
     "completion": ("site", "Print the completion script of a shell."),

@@ -29,9 +29,27 @@ The public names of the package, from their docstrings.
 
 ::: cpmon
 
+## What dumps and stores answer
+
+::: cpmon.api.answers.Answers
+    options:
+      heading_level: 3
+
 ## Selection
 
-::: cpmon.api.open_store.Selection
+::: cpmon.api.selection.Selection
+    options:
+      heading_level: 3
+
+::: cpmon.api.selection.Departure
+    options:
+      heading_level: 3
+
+::: cpmon.api.selection.Search
+    options:
+      heading_level: 3
+
+::: cpmon.api.selection.Future
     options:
       heading_level: 3
 """

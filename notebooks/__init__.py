@@ -1,0 +1,1 @@
+"""Notebooks of marimo, which `cpmon notebook` copies; they use `import cpmon` alone."""
