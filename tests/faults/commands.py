@@ -220,6 +220,7 @@ LIKE = {
         "show",
         "check",
         "doctor",
+        "notebook",
         "exceptions",
         "explain",
         "forecast",
