@@ -5,11 +5,11 @@ Text pages follow the same rules, without escapes.
 
 from __future__ import annotations
 
+import hashlib
 import re
 import tomllib
 from base64 import b64encode
 from functools import cache
-from hashlib import sha256
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +51,11 @@ def text_page(package: str, template: str, **values: Any) -> str:
     return _environment(package, autoescape=False).get_template(template).render(values)
 
 
+def sha256(text: str) -> str:
+    """The hash of a script in a content security policy."""
+    return b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
 @cache
 def _environment(package: str, *, autoescape: bool = True) -> Environment:
     from jinja2 import Environment, FunctionLoader, StrictUndefined
@@ -71,6 +76,6 @@ def _environment(package: str, *, autoescape: bool = True) -> Environment:
     environment.filters["times"] = lambda text: Markup(
         _TIME.sub(r"<time>\g<0></time>", str(escape(text)))
     )
-    environment.filters["sha256"] = lambda text: b64encode(sha256(text.encode()).digest()).decode()
+    environment.filters["sha256"] = sha256
     environment.globals["source"] = lambda name: Markup(read(name))
     return environment

@@ -4,6 +4,7 @@
 /page?run=R, /page?system=S               a page; since and until limit its span (UTC)
 /object?run=R&kind=user&name=LNX1         the page of an object of that page
 /query?sql=..., /query.csv, /query.xlsx   SQL, its rows and chart, or all rows as a file
+/vega-1.9.0.js                            the runtime of interactive charts
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ from ..core.errors import BusyError, CpmonError, NothingToReportError
 from ..core.memory import memory_error
 from ..reduce.page.content import Window, read_content, windows
 from ..reduce.page.page import index_page, object_page, rendered
+from ..reduce.page.runtime import FILE as RUNTIME
+from ..reduce.page.runtime import runtime
 from ..reduce.reductions.reductions import reductions
 from ..store import Store, connect
 from ..store.catalogue.connection import Connection
@@ -101,6 +104,7 @@ class Site:
             ("/object", self.object_page),
             ("/query", self.query),
             ("/query.{format}", self.file),
+            (f"/{RUNTIME}", self.runtime),
         ]
         return Starlette(
             routes=[Route(path, _answering(made), methods=["GET"]) for path, made in routes],
@@ -154,6 +158,11 @@ class Site:
         file = await self._asked(write, request)
         headers = {"Content-Disposition": f'attachment; filename="answer.{format}"'}
         return StreamingResponse(_chunks(file), 200, headers, FILES[format])
+
+    async def runtime(self, _request: Request) -> Response:
+        """The script that draws charts when a reader zooms; its name has its version."""
+        script = await asyncio.to_thread(runtime)
+        return Response(script, media_type="text/javascript")
 
     async def _asked(self, work: Callable[[Connection, Job], Result], request: Request) -> Result:
         """Does some work of SQL; it ends when its reader leaves, or after QUERY_S."""

@@ -133,6 +133,11 @@ def _draft_options(command: Command) -> Command:
     help="Write pages with charts and all reports into the folder -o, one for each run.",
 )
 @click.option(
+    "--single-file",
+    is_flag=True,
+    help="With --html: put all that a page needs into it; to be mailed.",
+)
+@click.option(
     "--plot", type=TARGET_FILE, help="Write a chart of the report instead: FILE.svg or FILE.png."
 )
 @click.option("--columns", metavar="NAMES", help="Show only these, as total_util,emul_util.")
@@ -195,7 +200,7 @@ def command(
     """
     options = {"each": narrowed.pop("top_of") == "line", **narrowed}
     if html:
-        pages = {key: options.pop(key) for key in ("zone", "objects", "top")}
+        pages = {key: options.pop(key) for key in ("zone", "objects", "top", "single_file")}
         if names or plot or columns or any(options.values()):
             raise click.UsageError(
                 "--html takes --run, --system, --since, --until and --tz: a page has all reports"
@@ -205,6 +210,8 @@ def command(
         say_notes(doubts)
         _write_pages(store, out, selection | pages | {"top": pages["top"] or 0})
         return
+    if options.pop("single_file"):
+        raise click.UsageError("--single-file is for pages: add --html")
     context = click.get_current_context()
     if any(context.meta.get(f"cpmon.report.{key}") for key in (NEW, LIKE)):
         raise click.UsageError("--new NAME needs --like REPORT, and --like a --new")

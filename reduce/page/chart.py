@@ -57,7 +57,8 @@ class Chart(Table, frozen=True):
         series: the series. Reports with lines by object contribute one value over all objects.
         top: draw this many objects of the first series instead, the greatest by the sort column of
             the report, or by the column itself for a report by time.
-        rule: exception rule whose limit is drawn.
+        rule: exception rule whose limit is drawn, and whose exceptions are marked.
+        areas: areas of rules whose exceptions are marked.
         axis: title of the value axis; by default the unit of the first series.
         whole: upper end of the value axis; by default the greatest value.
     """
@@ -69,6 +70,7 @@ class Chart(Table, frozen=True):
     kind: ChartKind = ChartKind.LINES
     top: int = 0
     rule: str = ""
+    areas: Sequence[str] = ()
     whole: float | None = None
     axis: str | None = None
 
@@ -279,23 +281,6 @@ def with_gaps(points: pa.Table) -> pa.Table:
     return pa.concat_tables([points, empty]).sort_by(TIME)
 
 
-def hover_values(points: Points, zone: ZoneInfo) -> dict[str, Any]:
-    """Times and values of a chart over time, for the script of the page.
-
-    Returns:
-        times: milliseconds since 1970 in local time of the zone, ascending.
-        names: of the series. values: one list for each series, with a value for each time: four
-            significant digits or null.
-    """
-    times = pc.unique(points.table[TIME]).sort()
-    micros = local_times(times, zone).cast(pa.int64())
-    return {
-        "times": pc.floor(pc.divide(micros, 1000.0)).cast(pa.int64()).to_pylist(),
-        "names": list(points.order),
-        "values": [_hover_series(points.table, name, times) for name in points.order],
-    }
-
-
 def local_times(times: pa.Array | pa.ChunkedArray, zone: ZoneInfo) -> pa.Array | pa.ChunkedArray:
     """Convert UTC times to local times of a zone, without zone, in microseconds.
 
@@ -320,11 +305,3 @@ def _local(times: pa.Array | pa.ChunkedArray, zone: ZoneInfo) -> pa.Array | pa.C
     name = zone.key if fixed_offset_s(zone.key) is None else zone.key.removeprefix("GMT")
     utc = pc.assume_timezone(times, "UTC").cast(pa.timestamp("us", name))
     return pc.local_timestamp(utc)
-
-
-def _hover_series(table: pa.Table, name: str, times: pa.Array) -> list[float | None]:
-    """The values of one series, aligned to `times`."""
-    mine = table.filter(pc.equal(table["series"], name))
-    at = pc.index_in(times, mine[TIME].combine_chunks())
-    aligned = pc.take(mine["value"], at).to_numpy()
-    return [None if np.isnan(value) else float(f"{value:.4g}") for value in aligned]

@@ -32,9 +32,9 @@ from ..reports.report import ReportResult, report
 from ..reports.report_sql import Span
 from ..rules.exceptions import exceptions
 from ..rules.rendering import unknowns
-from .chart import TILES, Chart, Tile, charts, column_of, hover_values, object_name, read_points
-from .drawing import over_time, svg
-from .episodes import Links, linked_episodes
+from .chart import TILES, Tile, charts, column_of, object_name, read_points
+from .episodes import Links, event_marks, exception_marks, linked_episodes
+from .figure import Figure, drawn_figure
 
 DAY = timedelta(days=1)
 NO_LINKS: Links = {}
@@ -124,20 +124,6 @@ TITLES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
-    """A rendered chart; `svg` is empty if there is no data.
-
-    Attributes:
-        missing: why it could not be drawn; may be empty.
-    """
-
-    chart: Chart
-    svg: str
-    hover: Mapping[str, Any]
-    missing: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Group:
     """The report tables of one group."""
 
@@ -154,6 +140,7 @@ class Content:
         episodes: exceptions, with their links. unknowns: what could not be evaluated.
         facts: settings and their values. dumps, findings: rows of the store's tables.
         thinned: length of time that a point of the charts covers; None: one interval.
+        marks: exceptions and events for the charts, as of `exception_marks`.
     """
 
     window: Window
@@ -166,6 +153,7 @@ class Content:
     figures: tuple[Figure, ...]
     groups: tuple[Group, ...]
     thinned: timedelta | None
+    marks: tuple[Mapping[str, Any], ...] = ()
 
 
 def read_content(
@@ -187,12 +175,13 @@ def read_content(
     matches = exceptions(con, **window.selection, settings=settings)
     worst = matches.table.slice(0, MOST_EPISODES)
     limits = {rule.id: rule.limit for rule in matches.rules if rule.limit is not None}
+    episodes = linked_episodes(worst, matches.rules, window.first, window.last, links)
     timed = {r.reduction for r in reports().values() if r.lines is not Lines.ROW}
     with pinned(con, sorted(timed), *window.span.where()):
         return Content(
             window,
             tuple(shown_tiles(_for_tiles(read), limits, zone)),
-            linked_episodes(worst, matches.rules, window.first, window.last, links),
+            episodes,
             tuple(unknowns(matches, zone)),
             tuple((key.replace("_", " "), value) for key, value in window.attributes.items()),
             tuple(_rows(con, "dumps.sql", window)),
@@ -200,6 +189,7 @@ def read_content(
             tuple(_figures(con, window, by, zone, limits)),
             tuple(_groups(read, window, links)),
             by,
+            (*exception_marks(episodes), *event_marks(con, window.span)),
         )
 
 
@@ -223,14 +213,9 @@ def _figures(
         try:
             points = read_points(con, chart, window.span, by, zone)
         except CpmonError as error:
-            yield Figure(chart, "", {}, missing=str(error))
-            continue
-        if points.is_empty:
-            yield Figure(chart, "", {})
-            continue
-        spec = over_time(chart, points, zone, limit=limits.get(chart.rule))
-        picture = svg(spec, chart.title, chart.about, chart.name)
-        yield Figure(chart, picture, hover_values(points, zone))
+            yield Figure(chart, "", missing=str(error))
+        else:
+            yield drawn_figure(chart, points, zone, limits.get(chart.rule))
 
 
 def _groups(read: Read, window: Window, links: Links) -> list[Group]:

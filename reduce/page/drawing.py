@@ -124,7 +124,8 @@ def over_time(
     number = "~s" if _greatest(points) >= LARGE else alt.Undefined
     symbol = "square" if chart.kind is ChartKind.STACK else "stroke"
     width = WIDTH if alone else CARD
-    base = _colored_chart(chart, points.order, symbol, width).encode(
+    # The legend of a card are buttons of the page.
+    base = _colored_chart(chart, points.order, symbol if alone else None, width).encode(
         x=alt.X(
             "time:T",
             title=_axis_title(points.table[TIME], zone),
@@ -164,10 +165,10 @@ def _band_rows(band: pa.Table, zone: ZoneInfo) -> list[dict[str, Any]]:
 
 
 def _legend(series: tuple[str, ...], symbol: Any, width: int) -> Any:
-    """The legend of several series with a symbol, in as many columns as fit."""
+    """The legend of several series, in as many columns as fit; None without a symbol."""
     import altair as alt
 
-    if len(series) < 2:
+    if len(series) < 2 or symbol is None:
         return None
     columns = max(1, width // (max(map(len, series)) * LETTER + SYMBOL))
     return alt.Legend(orient="top", title=None, symbolType=symbol, columns=columns)

@@ -1,15 +1,20 @@
-"""Links of exceptions: to their time in the charts of a page, and to the page of their object."""
+"""Exceptions and events on a page: where exceptions link to, and what is marked in charts.
+
+An exception links to its time in the charts of a page, and to the page of its object.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 
 from ..metrics.report_set import reports
+from ..reports.report_sql import Span
 from ..rules.rule import KEY, Rule
 
 Links = Mapping[tuple[str, Any], str]
@@ -19,6 +24,12 @@ AROUND = timedelta(minutes=5)
 """Shortest time that is shown before and behind an episode."""
 USERS = "user"
 """The area of rules whose SQL names a user in the first word of the object."""
+MOST_MARKS = 100
+"""Maximum number of exceptions, and of events, that are marked in charts."""
+EVENT = "event"
+"""What a mark is if it has no severity."""
+OWN_EVENTS = {"user": "userid = ?", "device": "device = ?", "cpu": "cpu = ?"}
+"""Option that follows an object -> condition of its events."""
 
 
 def linked_episodes(
@@ -45,12 +56,61 @@ def linked_episodes(
 
 
 def time_fragment(begin: datetime, end: datetime) -> str:
-    """The part of an address that zooms the charts of a page to a span: #t=begin/end, in UTC.
+    """The part of an address that zooms the charts of a page to a span, in UTC.
 
     Args:
         begin, end: UTC without zone.
     """
-    return f"#t={begin:%Y-%m-%dT%H:%M:%SZ}/{end:%Y-%m-%dT%H:%M:%SZ}"
+    return f"#from={begin:%Y-%m-%dT%H:%M:%SZ}&to={end:%Y-%m-%dT%H:%M:%SZ}"
+
+
+def exception_marks(episodes: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The marks of exceptions in charts, the first MOST_MARKS.
+
+    Returns:
+        begin, end: milliseconds since 1970, UTC. kind: the severity, or EVENT. text: for the
+        reader. rule, area: of an exception, which is marked in charts of that rule or area.
+    """
+    timed = [each for each in episodes if each["first_interval"] and each["last_interval"]]
+    return [
+        {
+            "begin": _milliseconds(each["first_interval"]),
+            "end": _milliseconds(each["last_interval"]),
+            "kind": each["severity"],
+            "text": ": ".join(filter(None, (each["title"], each["object"]))),
+            "rule": each["rule"],
+            "area": each["area"],
+        }
+        for each in timed[:MOST_MARKS]
+    ]
+
+
+def event_marks(
+    con: duckdb.DuckDBPyConnection, span: Span, kind: str = "", value: Any = None
+) -> list[dict[str, Any]]:
+    """The marks of the events of the system, and of an object, the first MOST_MARKS.
+
+    Args:
+        con: a connection on which the reductions are views.
+        kind, value: the object, as option that follows it, and its value.
+    """
+    where, values = span.where()
+    own = OWN_EVENTS.get(kind, "")
+    of_object, named = (f" OR {own}", [value]) if own else ("", [])
+    rows = con.execute(
+        f"SELECT event_at, concat_ws(': ', kind, event_text) FROM events WHERE {where}"
+        f" AND (userid IS NULL AND device IS NULL{of_object})"
+        f" ORDER BY event_at LIMIT {MOST_MARKS}",
+        [*values, *named],
+    ).fetchall()
+    return [
+        {"begin": at, "end": at, "kind": EVENT, "text": text}
+        for at, text in ((_milliseconds(time), text) for time, text in rows)
+    ]
+
+
+def _milliseconds(time: datetime) -> int:
+    return int(time.replace(tzinfo=UTC).timestamp() * 1000)
 
 
 def _fragment(begin: datetime | None, end: datetime | None, first: datetime, last: datetime) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -22,20 +22,19 @@ from ..reductions.reductions import reduction
 from ..reports.cells import cell_text
 from ..reports.narrowing import WILD, WITH_PATTERNS
 from ..reports.report import ReportResult, report
-from .chart import column_of, hover_values
+from .chart import column_of
 from .content import (
     MOST_LINES,
     MOST_ROWS,
     NO_LINKS,
-    Figure,
     Listing,
     Read,
     Window,
     listing,
     plain_name,
 )
-from .drawing import over_time, svg
-from .episodes import Links
+from .episodes import Links, event_marks
+from .figure import Figure, drawn_figure
 from .plot import panels
 
 MAIN = {
@@ -62,6 +61,7 @@ class ObjectContent:
     Attributes:
         title: kind and name of the object.
         thinned: length of time that a point of the charts covers; None: one interval.
+        marks: events for the charts.
     """
 
     title: str
@@ -69,6 +69,7 @@ class ObjectContent:
     figures: tuple[Figure, ...]
     listings: tuple[Listing, ...]
     thinned: timedelta | None
+    marks: tuple[Mapping[str, Any], ...] = ()
 
 
 def read_object(
@@ -118,6 +119,7 @@ def read_object(
         tuple(figure for result in results for figure in _figures(result)),
         tuple(listings),
         window.step(MOST_LINES),
+        tuple(event_marks(con, window.span, kind, value)),
     )
 
 
@@ -149,8 +151,7 @@ def _figures(result: ReportResult) -> Iterator[Figure]:
         if not points.is_empty:
             name = f"{result.report.name.lower()}-{number}"
             shown = msgspec.structs.replace(chart, name=name)
-            picture = svg(over_time(shown, points, result.zone), shown.title, shown.title, name)
-            yield Figure(shown, picture, hover_values(points, result.zone))
+            yield drawn_figure(shown, points, result.zone)
 
 
 def object_title(kind: str, value: Any) -> str:

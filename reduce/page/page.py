@@ -1,7 +1,8 @@
 """Writes pages: a file for each run or day of a system, and `index.html`, which lists them.
 
-A page is self-contained except for links to other pages: style, script and drawings are inline,
-and its content security policy forbids the browser to fetch anything.
+A page is self-contained except for links to other pages, and the runtime of interactive charts
+beside it: style, script and drawings are inline, and its content security policy forbids the
+browser to fetch anything else.
 """
 
 from __future__ import annotations
@@ -24,8 +25,10 @@ from ...render.html import html_page
 from ..reports.cells import clock
 from .content import NO_LINKS, Window, by_day, file_names, read_content, windows
 from .episodes import Links
+from .figure import CONFIGURATION
 from .index import MEASURES, Index, IndexedPage, indexed, read_index, read_systems
 from .object_page import object_files, object_title, read_object, top_objects
+from .runtime import BESIDE, Runtime, runtime, write_runtime
 
 Write = Callable[[Path, bytes], None]
 
@@ -44,6 +47,7 @@ def write_pages(  # noqa: PLR0913 - each is an option of the command
     objects: Mapping[str, Any] | None = None,
     settings: Settings | None = None,
     above: str = "",
+    single_file: bool = False,
 ) -> list[Path]:
     """Write a page for each run, and for each day of a system without runs, and the index.
 
@@ -60,9 +64,10 @@ def write_pages(  # noqa: PLR0913 - each is an option of the command
         top: so many objects of each kind get pages, the greatest.
         objects: objects that get pages as well, as option and value.
         above: address of an index above that of the folder; may be empty.
+        single_file: put the runtime of interactive charts into each page, not beside the pages.
 
     Returns:
-        The files, the index last.
+        The files, the index last; the runtime first, if it was not there.
 
     Raises:
         CpmonError: no such run or system, nothing to show, or a file cannot be written.
@@ -74,15 +79,20 @@ def write_pages(  # noqa: PLR0913 - each is an option of the command
         for window in windows(con, run, system, since, until)
         for day in by_day(con, window, find_zone(zone or settings.zone(window.system)))
     ]
+    charts = Runtime(text=runtime()) if single_file else BESIDE
+    if not single_file:
+        written += write_runtime(folder, write)
     shown: set[tuple[str, Any]] = set()
     for window, name in zip(page_windows, file_names(page_windows), strict=True):
         hours = find_zone(zone or settings.zone(window.system))
         chosen = top_objects(con, window, top, settings) if top else []
         chosen = list(dict.fromkeys([*chosen, *own.items()]))
         page = folder / name
-        of_objects, links = _write_objects(con, page, write, window, chosen, hours, settings)
+        of_objects, links = _write_objects(
+            con, page, write, window, chosen, hours, settings, charts
+        )
         content = read_content(con, window, hours, settings, links)
-        write(page, rendered("page.html", content=content, zone=hours))
+        write(page, rendered("page.html", content=content, zone=hours, runtime=charts))
         titles = [(object_title(kind, value), link) for (kind, value), link in links.items()]
         pages.append(indexed(window, name, hours, content, titles))
         written += [*of_objects, page]
@@ -132,7 +142,7 @@ def render_index(
     )
 
 
-def object_page(
+def object_page(  # noqa: PLR0913 - all that a page depends on
     con: duckdb.DuckDBPyConnection,
     window: Window,
     kind: str,
@@ -141,6 +151,8 @@ def object_page(
     settings: Settings,
     trail: Sequence[tuple[str, str]],
     links: Links = NO_LINKS,
+    *,
+    charts: Runtime = BESIDE,
 ) -> bytes:
     """The page of any object of a window; `read_object` describes the arguments and the errors.
 
@@ -148,7 +160,7 @@ def object_page(
         trail: text and address of the pages above it, the index first.
     """
     content = read_object(con, window, kind, value, zone, settings, links)
-    return rendered("object.html", content=content, zone=zone, trail=trail)
+    return rendered("object.html", content=content, zone=zone, trail=trail, runtime=charts)
 
 
 def _write_objects(
@@ -159,6 +171,7 @@ def _write_objects(
     objects: Sequence[tuple[str, Any]],
     zone: ZoneInfo,
     settings: Settings,
+    charts: Runtime,
 ) -> tuple[list[Path], Links]:
     """Write the pages of objects into the folder beside the page of their window.
 
@@ -168,9 +181,10 @@ def _write_objects(
     files = object_files(objects)
     trail = [("All pages", "../index.html"), (window.title, f"../{page.name}")]
     written: dict[tuple[str, Any], Path] = {}
+    below = charts.from_below()
     for (kind, value), name in files.items():
         with suppress(NothingToReportError):
-            data = object_page(con, window, kind, value, zone, settings, trail)
+            data = object_page(con, window, kind, value, zone, settings, trail, charts=below)
             written[kind, value] = page.with_suffix("") / name
             write(written[kind, value], data)
     links = {each: f"{file.parent.name}/{file.name}" for each, file in written.items()}
@@ -180,4 +194,5 @@ def _write_objects(
 def rendered(template: str, **values: Any) -> bytes:
     """Fills in a template of `templates/`; texts are escaped."""
     place = f"templates/{template}"
-    return html_page(__package__, place, clock=clock, in_words=length_of_time, **values)
+    common = {"clock": clock, "in_words": length_of_time, "configuration": CONFIGURATION}
+    return html_page(__package__, place, **{"runtime": BESIDE, **common, **values})

@@ -10,6 +10,7 @@ import pytest
 from cpmon.batch import run as batch_run
 from cpmon.cli.main import Status, run
 from cpmon.reduce.page import content
+from cpmon.reduce.page.runtime import FILE as RUNTIME
 from tests.batch.fleet import hourly
 from tests.batch.site import Site
 
@@ -69,7 +70,11 @@ def test_a_day_without_a_run_has_a_page_of_the_system(site: Site, monkeypatch: p
     monkeypatch.setattr(content, "TILES", ())
     site.put(FIRST.name, FIRST.data)
     output = 'pages = true\npath = "out/%d"'
-    assert outputs_after_batch(site, output) == ["18/index.html", "18/system-ALPHA.html"]
+    assert outputs_after_batch(site, output) == [
+        "18/index.html",
+        "18/system-ALPHA.html",
+        f"18/{RUNTIME}",
+    ]
     window = ("--since", "2001-12-18T00:00", "--until", "2001-12-18T12:00")
     define = ("--define", "R1", "--system", "ALPHA", *window)
     assert run(["runs", "--store", str(site.store), *define]) is Status.DONE

@@ -93,8 +93,8 @@ def test_the_pointer_shows_the_values_of_the_nearest_time(run: Tab):
     shown = run.ask(
         "(() => { const card = document.querySelector('#c-utilization');"
         "card.scrollIntoView();"
-        "const box = card.querySelector('.role-frame path.background').getBoundingClientRect();"
-        "card.dispatchEvent(new PointerEvent('pointermove',"
+        "const over = card.querySelector('.over'); const box = over.getBoundingClientRect();"
+        "over.dispatchEvent(new PointerEvent('pointermove',"
         " {clientX: box.right - 1, clientY: box.top + 20}));"
         "return card.querySelector('.tip').textContent; })()"
     )

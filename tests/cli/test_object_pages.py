@@ -92,4 +92,4 @@ def test_the_index_has_a_row_a_day_and_a_cell_an_hour(cpmon: Cpmon, perf: Path, 
     busy = {hour: text for hour, text in enumerate(cells) if text}
     assert busy == {16: f"{100 * line['total_util']:.0f}"}  # 14:00 to 15:00 UTC
     (href,) = re.findall('href="([^"]+)"', row)
-    assert href == "run-2600NP.html#t=2001-11-13T14:00:00Z/2001-11-13T14:03:00Z"
+    assert href == "run-2600NP.html#from=2001-11-13T14:00:00Z&amp;to=2001-11-13T14:03:00Z"

@@ -6,6 +6,7 @@ import pytest
 
 from cpmon.cli.main import Status
 from cpmon.reduce.page import chart, content
+from cpmon.reduce.page.runtime import FILE as RUNTIME
 from tests.cli.answer import Cpmon
 
 
@@ -24,8 +25,19 @@ def test_pages_of_a_run_are_written_with_their_index(cpmon: Cpmon, perf: Path, t
     assert answer.status == Status.DONE
     assert answer.out == b""
     written = [line.split(": ")[0] for line in answer.err.splitlines()]
-    assert [Path(name).name for name in written] == ["run-2600NP.html", "index.html"]
+    assert [Path(name).name for name in written] == [RUNTIME, "run-2600NP.html", "index.html"]
     assert all(Path(name).stat().st_size > 10_000 for name in written)
+
+
+@pytest.mark.usefixtures("few_reports")
+def test_a_single_file_has_the_runtime_inside(cpmon: Cpmon, perf: Path, tmp_path: Path):
+    words = ("report", "--html", "--single-file", "--store", perf, "--run", "2600NP")
+    assert cpmon(*words, "-o", tmp_path / "p").status == Status.DONE
+    assert sorted(file.name for file in (tmp_path / "p").iterdir()) == [
+        "index.html",
+        "run-2600NP.html",
+    ]
+    assert "vegaEmbed" in (tmp_path / "p" / "run-2600NP.html").read_text(encoding="utf-8")
 
 
 def test_pages_need_a_folder_and_have_all_reports(cpmon: Cpmon, perf: Path, tmp_path: Path):

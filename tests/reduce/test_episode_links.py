@@ -56,7 +56,7 @@ def test_an_exception_links_the_page_of_its_object_and_no_other(
 
 def test_an_exception_links_its_time_with_some_around_it_within_the_page():
     link = linked("processor-busy", "CPU 1", 20, 40)
-    assert link["at"] == "#t=2001-11-13T14:10:00Z/2001-11-13T14:50:00Z"
+    assert link["at"] == "#from=2001-11-13T14:10:00Z&to=2001-11-13T14:50:00Z"
     assert link["href"] == "r/cpu-1.html" + link["at"]
     short = linked("processor-busy", "CPU 1", 2, 2)
-    assert short["at"] == "#t=2001-11-13T14:00:00Z/2001-11-13T14:07:00Z"
+    assert short["at"] == "#from=2001-11-13T14:00:00Z&to=2001-11-13T14:07:00Z"

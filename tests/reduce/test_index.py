@@ -53,8 +53,8 @@ def test_a_day_of_25_hours_has_a_cell_for_each_and_links_each():
     assert heads[1:5] == ["01", "02", "02 again", "03"]
     long, usual = days["2026-10-25"], days["2026-10-26"]
     assert [cell.load for cell in long] == [float(n) for n in range(1, 26)]
-    assert long[2].href == "a.html#t=2026-10-25T00:00:00Z/2026-10-25T01:00:00Z"
-    assert long[3].href == "a.html#t=2026-10-25T01:00:00Z/2026-10-25T02:00:00Z"
+    assert long[2].href == "a.html#from=2026-10-25T00:00:00Z&to=2026-10-25T01:00:00Z"
+    assert long[3].href == "a.html#from=2026-10-25T01:00:00Z&to=2026-10-25T02:00:00Z"
     assert [n for n, cell in enumerate(usual) if cell.load is None] == [3]
     assert usual[3].is_skipped and not any(cell.is_skipped for cell in long)
 
@@ -73,8 +73,8 @@ def test_an_hour_leads_to_the_shortest_page_that_covers_some_of_it():
     pages = [page(begin, 24, "day.html"), page(begin + HOUR / 2, 0.25, "run.html")]
     _, days = hour_cells({begin + HOUR: 1.0, begin + 2 * HOUR: 2.0}, pages, VIENNA)
     one, two = (cell.href for cells in days.values() for cell in cells if cell.load)
-    assert one == "run.html#t=2026-06-01T00:30:00Z/2026-06-01T00:45:00Z"
-    assert two.startswith("day.html#t=")
+    assert one == "run.html#from=2026-06-01T00:30:00Z&to=2026-06-01T00:45:00Z"
+    assert two.startswith("day.html#from=")
     _, days = hour_cells({begin + 30 * HOUR: 1.0}, pages, VIENNA)
     assert [cell.href for cell in days["2026-06-02"] if cell.load] == [""]
 
@@ -95,7 +95,7 @@ def test_an_index_above_has_all_pages_and_the_newest_exceptions_of_each_system()
     for n in range(3):
         exceptions = tuple(
             Exceeded(
-                "warning", f"{n}-{k}", "", begin, begin + (24 * n + k) * HOUR, "", "a.html#t=x"
+                "warning", f"{n}-{k}", "", begin, begin + (24 * n + k) * HOUR, "", "a.html#from=x"
             )
             for k in range(NEWEST)
         )
@@ -109,7 +109,7 @@ def test_an_index_above_has_all_pages_and_the_newest_exceptions_of_each_system()
     both = merged({f"day-{n}/": day for n, day in reversed(list(enumerate(days)))})
     assert [one.href for one in both.pages] == [f"day-{n}/a.html" for n in (0, 1, 2)] * 2
     assert [len(one.exceptions) for one in both.pages] == [0, 0, NEWEST] * 2
-    assert both.pages[2].exceptions[0].href == "day-2/a.html#t=x"
+    assert both.pages[2].exceptions[0].href == "day-2/a.html#from=x"
     assert both.pages[2].objects == (("User A", "day-2/a/u.html"),)
     assert len(both.hours["S"]) == 3 and both.titles == {"LPAR": "Partitions"}
 

@@ -23,7 +23,6 @@ from cpmon.reduce.page.chart import (
     Chart,
     Points,
     Series,
-    hover_values,
     read_points,
     runs_points,
     with_gaps,
@@ -31,7 +30,6 @@ from cpmon.reduce.page.chart import (
 from cpmon.reduce.page.content import (
     Cell,
     Content,
-    Figure,
     Group,
     Head,
     Listing,
@@ -52,9 +50,11 @@ from cpmon.reduce.page.drawing import (
     svg,
     thinned,
 )
+from cpmon.reduce.page.figure import ABSENT, SPAN, UNKNOWN, Entry, Figure, drawn_figure
 from cpmon.reduce.page.index import System, indexed
 from cpmon.reduce.page.page import rendered
 from cpmon.reduce.page.plot import plot_report
+from cpmon.reduce.page.runtime import FILE
 from cpmon.reduce.reports.cells import cell_text
 from cpmon.render.html import COLORS
 from cpmon.render.printing import Format, Style
@@ -181,14 +181,42 @@ def test_no_line_crosses_a_gap():
     assert with_gaps(made).column("value").to_pylist() == [1, 2, 3, None, 7, 8]
 
 
-def test_the_pointer_is_told_times_of_the_zone_and_what_is_not_known():
-    times = [minute(1), minute(2), minute(2)]
-    made = pa.table([times, ["a", "a", "b"], [1.23456, 2.0, 3.0]], schema=POINTS)
-    told = hover_values(Points(made, ("a", "b")), VIENNA)
-    # 10:01 and 10:02 UTC on 2001-11-13 are 11:01 and 11:02 in Vienna.
-    assert told["times"] == [1005649260000, 1005649320000]
-    assert told["names"] == ["a", "b"]
-    assert told["values"] == [[1.235, 2.0], [None, 3.0]]
+def test_a_figure_has_its_points_once_with_the_offset_of_its_zone():
+    times = [minute(1), minute(2), minute(3), minute(2)]
+    made = pa.table([times, ["a", "a", "a", "b"], [1.23456, 2.0, None, 3.0]], schema=POINTS)
+    figure = drawn_figure(Chart("c", "C", "", (), axis="%"), Points(made, ("a", "b")), VIENNA)
+    data = figure.data
+    # 10:01 UTC on 2001-11-13, 10:02 and 10:03; Vienna is an hour ahead.
+    assert data["times"] == [1005645660000, 60_000, 60_000]
+    assert data["offsets"] == [[0, 3_600_000]]
+    assert data["names"] == ["a", "b"]
+    assert data["values"] == [[1.235, 2.0, UNKNOWN], [ABSENT, 3.0, ABSENT]]
+    assert data["spec"]["datasets"] == {}
+    assert "config" not in data["spec"]
+    assert [(each.name, each.color) for each in figure.legend] == [("a", "c1"), ("b", "c2")]
+    assert "legend" not in figure.svg
+
+
+def test_a_figure_over_a_change_of_clocks_has_the_offset_of_each_time():
+    """Clocks go forward at 1:00 UTC; set back, all times keep the first offset."""
+    for first, offsets in (
+        ("2001-03-25T00:30", [[0, 3_600_000], [1, 7_200_000]]),
+        ("2001-10-28T00:30", [[0, 7_200_000]]),
+    ):
+        begin = datetime.fromisoformat(first)
+        times = [begin, begin + timedelta(hours=1)]
+        made = pa.table([times, ["a", "a"], [1.0, 2.0]], schema=POINTS)
+        figure = drawn_figure(Chart("c", "C", "", (), axis="%"), Points(made, ("a",)), VIENNA)
+        assert figure.data["offsets"] == offsets
+        assert figure.legend == ()
+
+
+def test_a_limit_is_in_the_specification_that_is_drawn_again():
+    made = pa.table([[minute(1), minute(2)], ["a", "a"], [40.0, 60.0]], schema=POINTS)
+    figure = drawn_figure(Chart("c", "C", "", (), axis="%"), Points(made, ("a",)), UTC, limit=90)
+    lines, rule = figure.data["spec"]["layer"]
+    assert lines["encoding"]["x"]["scale"]["domain"] == {"expr": SPAN}
+    assert figure.data["spec"]["datasets"][rule["data"]["name"]] == [{"limit": 90}]
 
 
 def test_a_drawing_has_title_and_description_and_its_names_are_escaped():
@@ -214,7 +242,9 @@ def test_a_drawing_fits_a_card_whatever_stands_in_it(name: str):
         assert re.search(r'viewBox="0 0 ([\d.]+)', svg(make(), "t", "a", "c"))[1] == str(CARD)
         assert f'width="{CARD}"' not in svg(make(alone=True), "t", "a", "c")
     [layer] = over_time(chart, lines, UTC)["layer"]
-    assert layer["encoding"]["color"]["legend"]["columns"] == (6 if len(name) == 1 else 1)
+    assert layer["encoding"]["color"]["legend"] is None
+    [layer] = over_time(chart, lines, UTC, alone=True)["layer"]
+    assert layer["encoding"]["color"]["legend"]["columns"] == (11 if len(name) == 1 else 2)
 
 
 def spikes(count: int) -> Points:
@@ -380,7 +410,14 @@ def test_names_from_data_are_escaped_wherever_they_stand(window: Window):
         replace(window, run_id=STRANGE, system=STRANGE),
         facts=((STRANGE, STRANGE),),
         groups=(Group("users", "Users", (shown,)),),
-        figures=(Figure(CHARTS[0], "<svg></svg>", {"names": [STRANGE + "</script>"]}),),
+        figures=(
+            Figure(
+                CHARTS[0],
+                "<svg></svg>",
+                {"names": [STRANGE + "</script><!--"], "spec": {"title": STRANGE + "</script>"}},
+                (Entry(STRANGE, "c1", is_dashed=False),),
+            ),
+        ),
         dumps=(
             {
                 "dump": "d",
@@ -403,15 +440,17 @@ def test_names_from_data_are_escaped_wherever_they_stand(window: Window):
                 "value": 1.0,
                 "limit": None,
                 "unit": STRANGE,
-                "at": "#t=" + STRANGE,
+                "at": "#from=" + STRANGE,
                 "href": STRANGE,
             },
         ),
         unknowns=(STRANGE,),
+        marks=({"begin": 0, "end": 1, "kind": "event", "text": STRANGE + "</script>"},),
     )
     assert "<b>" not in re.sub(r"<b>(?:info)</b>", "", text)
     assert text.count("&lt;b&gt;&amp;") >= 10
-    assert "\\u003c/script\\u003e" in text
+    assert text.count("\\u003c/script\\u003e") == 3
+    assert "<!--" not in text
 
 
 def listing_of_one(text: str) -> Listing:
@@ -439,7 +478,7 @@ def test_names_of_lines_stay_in_sight_unless_they_would_fill_a_phone(window: Win
 def test_a_page_says_where_there_is_nothing_to_show(window: Window):
     text = page(
         window,
-        figures=(Figure(CHARTS[0], "", {}), Figure(CHARTS[1], "", {}, missing="no such days")),
+        figures=(Figure(CHARTS[0], ""), Figure(CHARTS[1], "", missing="no such days")),
         groups=(Group("users", "Users", (Listing("X", "Title", missing="no records"),)),),
     )
     assert "Nothing was measured." in text
@@ -496,8 +535,8 @@ def test_every_report_has_a_place_on_the_page(tmp_path: Path):
     reduce(store, [], Settings())
     with connect(store, reductions()) as connection:
         written = write_pages(connection, tmp_path / "pages", write_file)
-    assert [file.name for file in written] == ["run-LAB.html", "index.html"]
-    text = written[0].read_text(encoding="utf-8")
+    assert [file.name for file in written] == [FILE, "run-LAB.html", "index.html"]
+    text = written[1].read_text(encoding="utf-8")
     assert [name for name in reports() if f'id="r-{name}"' not in text] == []
     assert text.count("<figure") == len(CHARTS)
-    assert written[0].stat().st_size < 5_000_000
+    assert written[1].stat().st_size < 5_000_000

@@ -43,6 +43,11 @@ CASES: list[Case] = [
         "report --html -o OUT --store TINY",
     ),
     (
+        "--single-file is for pages: add --html",
+        "report events --single-file --store LAB",
+        "report events --store LAB",
+    ),
+    (
         "--at names one interval: leave out --since and --until",
         "explain --at 2003-05-06T08:30 --since 2003-05-06T08:00 --store LAB",
         "explain --at 2003-05-06T08:30 --store LAB",
