@@ -18,6 +18,7 @@ from . import (
     listing,
     memory,
     reducing,
+    serving,
     spark,
     validating,
 )
@@ -72,6 +73,10 @@ def _ageing(dumps: Dumps, quick: bool) -> list[Section]:
     return ageing.measure(dumps.folder, 120 if quick else ageing.DUMPS, 1 if quick else 5)
 
 
+def _serving(dumps: Dumps, quick: bool) -> list[Section]:
+    return serving.measure(dumps.folder, 5 if quick else 1440)
+
+
 def _spark(dumps: Dumps, quick: bool) -> list[Section]:
     return spark.measure(dumps.folder, *((2, 5) if quick else (7, spark.DAY)))
 
@@ -86,6 +91,7 @@ MEASUREMENTS: dict[str, Measurement] = {
     "generating": _generating,
     "jobs": _jobs,
     "reducing": _reducing,
+    "serving": _serving,
     "spark": _spark,
     "validating": _validating,
 }

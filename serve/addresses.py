@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode, urlsplit
 from zoneinfo import ZoneInfo
 
 from ..config.moments import parse_moment
@@ -45,6 +45,11 @@ def span(chosen: Mapping[str, str]) -> tuple[datetime | None, datetime | None]:
 def page_address(window: Window, chosen: Mapping[str, str]) -> str:
     """The relative address of the page of a window within the span of a selection."""
     return f"page?{urlencode(_of_window(window, chosen))}"
+
+
+def selected(address: str) -> dict[str, str]:
+    """What a relative address selects, as `selection` gives it when it is asked for."""
+    return dict(parse_qsl(urlsplit(address).query))
 
 
 def _of_window(window: Window, chosen: Mapping[str, str]) -> dict[str, str]:

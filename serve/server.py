@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from collections.abc import Callable, Sequence
 from types import FrameType
@@ -69,6 +70,12 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, site: Site) -> None:
         super().__init__(config)
         self._site = site
+        self._background: asyncio.Task[None] | None = None
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begins to answer, and to make the newest pages."""
+        await super().startup(sockets)
+        self._background = asyncio.create_task(self._site.keep_warm())
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Ends the server."""

@@ -10,9 +10,11 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import re
+import zlib
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -32,6 +34,7 @@ from ..config.moments import find_zone
 from ..core.errors import BusyError, CpmonError, NothingToReportError
 from ..core.memory import memory_error
 from ..reduce.page.content import Window, read_content, windows
+from ..reduce.page.object_page import top_objects
 from ..reduce.page.page import index_page, object_page, rendered
 from ..reduce.page.runtime import FILE as RUNTIME
 from ..reduce.page.runtime import runtime
@@ -50,14 +53,15 @@ from .addresses import (
     ObjectAddresses,
     chosen_object,
     page_address,
+    selected,
     selection,
     span,
 )
 from .answer import FILES, Answer, Ask, read_answer, write_answer
-from .work import Cache, Job, ReaderLeft, Work
+from .work import POLL_S, Cache, Gone, Job, ReaderLeft, Work
 
 Result = TypeVar("Result")
-Make = Callable[[Connection, Mapping[str, str]], bytes]
+MakePage = Callable[[Connection, Mapping[str, str]], bytes]
 Endpoint = Callable[[Request], Awaitable[Response]]
 LONGEST_SQL = 20_000
 CHUNK = 2**18
@@ -67,6 +71,16 @@ NO_FRAMES = "frame-ancestors 'none'"
 """Can be said in a header only."""
 QUERY_S = 600
 """Seconds after which SQL is cancelled although its reader waits: others wait behind it."""
+PACKING = 6
+"""Level of gzip, of 9: a page of 2 MB takes a tenth of it, in some 50 ms."""
+GZIP = 31
+"""zlib's number of the format."""
+HEAD, WHOLE = 2**15, 0
+"""Maximum number of bytes that have the policy, and of a whole page: any."""
+LOOK_S = 30
+"""Seconds between two looks whether the store has changed, to make its newest pages."""
+WARM_OBJECTS = 10
+"""Number of objects of each kind whose pages are made before they are asked for."""
 BUSY = 503
 RETRY_S = 10
 """Seconds after which a reader may ask again that was refused."""
@@ -82,6 +96,7 @@ class Site:
         ask: runs the SQL of readers.
         limits: of all queries together.
         threads: so many pages, and as many queries, are worked on at once.
+        warm: so many of the newest pages are kept ready, with those of their greatest objects.
     """
 
     folder: Path
@@ -89,6 +104,7 @@ class Site:
     limits: Limits
     ask: Ask
     threads: int
+    warm: int = 0
     cache: Cache = field(default_factory=Cache)
 
     def __post_init__(self) -> None:
@@ -171,25 +187,73 @@ class Site:
         )
 
     async def _cached(
-        self, kind: str, chosen: Mapping[str, str], make: Make, request: Request
+        self, kind: str, chosen: Mapping[str, str], make: MakePage, request: Request
     ) -> Response:
         """A page from the cache, or made for all who ask for it now.
 
         Once begun it is finished even if its readers leave: the next one gets it at once.
         """
+        state = await asyncio.to_thread(self._state)
+        packed = await self._packed(kind, chosen, make, state, request.is_disconnected)
+        return _unpacked(packed, request)
+
+    async def _packed(
+        self, kind: str, chosen: Mapping[str, str], make: MakePage, state: object, gone: Gone
+    ) -> bytes:
+        """A page, compressed: in memory it takes a tenth, and most readers take it as it is."""
         address = f"{kind}?{urlencode(sorted(chosen.items()))}"
 
         def with_job(job: Job) -> bytes:
-            return self._with(job, lambda con, _job: make(con, chosen))
+            page = self._with(job, lambda con, _job: make(con, chosen))
+            return gzip.compress(page, PACKING, mtime=0)
 
-        state = await asyncio.to_thread(self._state)
-        page = await self.cache.get(
-            address,
-            state,
-            lambda is_left: self.pages.run(with_job, is_left, finishes=True),
-            request.is_disconnected,
-        )
-        return _html(page)
+        def run(is_left: Gone) -> Awaitable[bytes]:
+            return self.pages.run(with_job, is_left, finishes=True)
+
+        return await self.cache.get(address, state, run, gone)
+
+    async def keep_warm(self) -> None:
+        """Makes the newest pages before they are asked for, whenever the store has changed.
+
+        One at a time, and only while no reader waits for a page.
+        """
+        done: object = None
+        while self.warm:
+            with suppress(CpmonError, OSError, duckdb.Error):  # a reader of that page is told
+                state = await asyncio.to_thread(self._state)
+                if state != done:
+                    done = state
+                    await self._make_newest(state)
+            await asyncio.sleep(LOOK_S)
+
+    async def _make_newest(self, state: object) -> None:
+        makers: dict[str, MakePage] = {
+            "index": self._index,
+            "page": self._page,
+            "object": self._object,
+        }
+
+        def list_newest(job: Job) -> list[tuple[str, dict[str, str]]]:
+            return self._with(job, lambda con, _job: [*self._newest(con)])
+
+        for kind, chosen in await self.pages.run(list_newest):
+            while not self.pages.is_idle:
+                await asyncio.sleep(POLL_S)
+            if await asyncio.to_thread(self._state) != state:
+                return
+            with suppress(CpmonError, OSError, duckdb.Error):
+                await self._packed(kind, chosen, makers[kind], state, _stays)
+
+    def _newest(self, con: Connection) -> Iterator[tuple[str, dict[str, str]]]:
+        """Kind and selection of the pages to keep ready."""
+        yield "index", {}
+        found = windows(con, systems=True)
+        newest = sorted(found, key=lambda window: (window.last, window.first), reverse=True)
+        for window in newest[: self.warm]:
+            yield "page", selected(page_address(window, {}))
+            links = ObjectAddresses(window, {})
+            for each in top_objects(con, window, WARM_OBJECTS, self.settings):
+                yield "object", selected(links[each])
 
     def _state(self) -> object:
         """Changes when dumps, runs or classes do. Results of `cpmon reduce` change no answer."""
@@ -275,6 +339,24 @@ def _html(page: bytes, status: int = 200) -> Response:
     if status == BUSY:
         headers["Retry-After"] = str(RETRY_S)
     return HTMLResponse(page, status, headers)
+
+
+def _unpacked(packed: bytes, request: Request) -> Response:
+    """A compressed page; as it is, if the reader can take it."""
+    is_taken = "gzip" in request.headers.get("accept-encoding", "")
+    page = zlib.decompressobj(wbits=GZIP).decompress(packed, HEAD if is_taken else WHOLE)
+    answer = _html(page)
+    answer.headers["Vary"] = "Accept-Encoding"
+    if is_taken:
+        answer.body = packed
+        answer.headers["Content-Encoding"] = "gzip"
+        answer.headers["Content-Length"] = str(len(packed))
+    return answer
+
+
+async def _stays() -> bool:
+    """Nobody waits who could leave."""
+    return False
 
 
 def _problem(error: CpmonError, status: int) -> Response:

@@ -147,6 +147,11 @@ class Work:
             raise _too_slow(limit_s)
         raise ReaderLeft
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is worked on, and nothing waits."""
+        return not self._jobs
+
     def cancel(self) -> None:
         """Cancels all work, and accepts none; their readers get no answer."""
         self._is_closed = True

@@ -40,6 +40,14 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
     metavar="NAME",
     help="A further name of this machine in addresses; may be repeated.",
 )
+@click.option(
+    "--warm",
+    type=click.IntRange(0),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Make the N newest pages, and those of their greatest objects, before they are asked for.",
+)
 @click.option("--verbose", is_flag=True, help="Print a line for each request.")
 def command(
     store: Path,
@@ -47,6 +55,7 @@ def command(
     port: int,
     token_file: Path | None,
     names: tuple[str, ...],
+    warm: int,
     verbose: bool,
 ) -> None:
     """Show the pages of a store in a browser, made when asked for, and answer SQL.
@@ -71,7 +80,7 @@ def command(
         token = new_token()
     with opened(store):  # checks the store and the limits; limits the memory of the process
         pass
-    site = Site(store, settings(), limits(store), ask, max(2, os.cpu_count() or 1))
+    site = Site(store, settings(), limits(store), ask, max(2, os.cpu_count() or 1), warm)
     with suppress(BrokenPipeError):
         serve(site, _say, host=host, port=port, token=token, names=names, verbose=verbose)
 

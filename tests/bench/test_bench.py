@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from bench import decode, encodings, generating, landing, memory, reducing
+from bench import decode, encodings, generating, landing, memory, reducing, serving
 from bench.__main__ import MEASUREMENTS, main
 from bench.dumps import RUN, Dumps
 from bench.machine import MEGA, find_compiler, machine
@@ -186,6 +186,16 @@ def test_contestants_take_turns_and_the_shortest_time_counts():
 def test_a_bar_holds_at_its_limit(value: float, at_least: bool, holds: bool):
     assert Bar("speed", value, 0.7, at_least).holds is holds
     assert Bar("peak", 1.4 - value, 0.7, not at_least).holds is holds
+
+
+@pytest.mark.slow
+def test_serving_is_measured_by_readers_at_once_and_leaves_nothing(tmp_path: Path):
+    (section,) = serving.measure(tmp_path, 3)
+    figures = [row.figures["median s"] for row in section.rows]
+    assert len(figures) == 4
+    assert all(value > 0 for value in figures)
+    assert [bar.limit for bar in section.bars] == [0.5]
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.slow

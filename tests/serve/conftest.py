@@ -22,6 +22,10 @@ from cpmon.store import Store
 ROOT = Path(__file__).resolve().parents[2]
 
 
+AT = ("--port", "0", "--warm", "0")
+"""Any free port, and nothing that works in the background of a test."""
+
+
 class _NoRedirect(HTTPRedirectHandler):
     def redirect_request(self, *_: object) -> None:
         return None
@@ -82,7 +86,7 @@ def servers() -> Iterator[Start]:
 
     def begin(store: Path, *words: str, **environment: str) -> Server:
         process = subprocess.Popen(
-            [sys.executable, "-m", "cpmon", "serve", "--store", store, "--port", "0", *words],
+            [sys.executable, "-m", "cpmon", "serve", "--store", store, *AT, *words],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

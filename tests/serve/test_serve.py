@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import os
 import re
 import signal
 import socket
+import threading
 import time
 from base64 import b64encode
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from datetime import date
 from hashlib import sha256
 from html import unescape
 from pathlib import Path
@@ -19,9 +22,14 @@ from urllib.parse import parse_qs, quote, urlsplit
 import polars
 import pytest
 
+from cpmon.config import Settings
 from cpmon.ingest import ingest
+from cpmon.reduce.engine.reducing import reduce
+from cpmon.reduce.reductions.reductions import reductions
 from cpmon.serve.work import MOST_WAITING
 from cpmon.store import Store
+from cpmon.store.results.reduced import LEVELS
+from cpmon.store.results.retention import Retention, plan, prune
 from tests.serve.conftest import ROOT, Answer, Server, Start
 
 SLOW = "select sum(a.range * b.range) from range(100000) a, range(10000000) b"
@@ -205,6 +213,18 @@ def _open(server: Server, sql: str) -> socket.socket:
     return reader
 
 
+def test_pages_are_compressed_for_readers_who_take_it(server: Server):
+    plain = server.get("page", run="2600NP")
+    packed = server.get("page", {"Accept-Encoding": "gzip, br"}, run="2600NP")
+    assert packed.headers["content-encoding"] == "gzip"
+    assert len(packed.body) < len(plain.body) / 3
+    assert gzip.decompress(packed.body) == plain.body
+    assert plain.headers["vary"] == "Accept-Encoding"
+    assert "content-encoding" not in plain.headers
+    policy = "content-security-policy"
+    assert packed.headers[policy] == plain.headers[policy]
+
+
 def _cpu_seconds(server: Server) -> float:
     text = Path(f"/proc/{server.process.pid}/stat").read_text().rpartition(")")[2].split()
     return (int(text[11]) + int(text[12])) / os.sysconf("SC_CLK_TCK")
@@ -293,6 +313,35 @@ def test_twenty_readers_get_answers_while_a_store_grows(start: Start, tmp_path: 
     assert counts <= {f"a,b\n{n},{n}\n".encode() for n in range(1, len(dumps) + 1)}
     assert server.get("query.csv", sql=sql).body.endswith(f"{len(dumps)},{len(dumps)}\n".encode())
     assert server.get("").text.count('href="page?run=') == len(dumps)
+
+
+def test_figures_stay_the_same_while_a_store_is_reduced_and_pruned(start: Start, tmp_path: Path):
+    store = Store(tmp_path / "store", create=True)
+    ingest(ROOT / "sample-data" / "timer" / "2600NP.mon.zst", store)
+    server, done = start(store.root), threading.Event()
+    sql = "select run_id, total_util, tv_ratio from run_summary order by all"
+
+    def read() -> set[bytes]:
+        bodies, is_last = set[bytes](), False
+        while not is_last:
+            is_last = done.is_set()  # once more when all is done
+            answer = server.get("query.csv", sql=sql)
+            assert answer.status == 200, answer.text
+            bodies.add(answer.body)
+        return bodies
+
+    before = server.get("query.csv", sql=sql).body
+    assert before.count(b"\n") == 2
+    with ThreadPoolExecutor(4) as pool:
+        readers = [pool.submit(read) for _ in range(4)]
+        try:
+            reduce(store, (), Settings())
+            aged = Retention(dict.fromkeys(LEVELS), raw=1)
+            prune(store, plan(store, reductions(), aged, date(2003, 1, 1)))
+        finally:
+            done.set()
+        assert {body for reader in readers for body in reader.result()} == {before}
+    assert [dump.pruned for dump in store.dumps()] == [True]
 
 
 def test_requests_are_printed_with_verbose_only_and_without_the_token(start: Start, store: Path):

@@ -1,0 +1,68 @@
+"""The newest pages are made before they are asked for, again after the store has changed."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable
+from html import unescape
+from pathlib import Path
+from urllib.parse import parse_qsl, urlencode, urlsplit
+from zlib import decompress
+
+import pytest
+
+from cpmon.config import Settings
+from cpmon.ingest import ingest
+from cpmon.serve import site as site_module
+from cpmon.serve.site import GZIP, Site
+from cpmon.store import Store
+from cpmon.store.catalogue.answers import ask
+from cpmon.store.sandbox.sandbox import Limits
+from tests.serve.conftest import ROOT
+
+pytestmark = pytest.mark.anyio
+DUMPS = sorted((ROOT / "sample-data" / "timer").glob("*.mon.zst"))
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+async def until(is_so: Callable[[], object]) -> None:
+    for _ in range(3000):
+        if is_so():
+            return
+        await asyncio.sleep(0.1)
+    raise AssertionError("it never came")
+
+
+async def test_the_newest_page_and_its_objects_are_ready_and_follow_the_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(site_module, "LOOK_S", 0.2)
+    monkeypatch.setattr(site_module, "WARM_OBJECTS", 1)
+    store = Store(tmp_path / "store", create=True)
+    ingest(DUMPS[0], store)
+    site = Site(store.root, Settings(), Limits(), ask, 2, warm=1)
+    ready = site.cache._answers
+    background = asyncio.create_task(site.keep_warm())
+    try:
+        await until(lambda: len(ready) >= 4)
+        (page,) = (key for key in ready if key.startswith("page?"))
+        text = decompress(ready[page], GZIP).decode()
+        links = {
+            urlsplit(unescape(href)).query for href in re.findall(r'href="(object[^"]+)', text)
+        }
+        keys = {f"object?{urlencode(sorted(parse_qsl(link)))}" for link in links}
+        made = {key for key in ready if key.startswith("object?")}
+        assert made
+        assert made <= keys  # a reader who follows a link asks for just these
+        before = {*ready}
+        ingest(DUMPS[1], store)
+        await until(lambda: {key for key in ready if key.startswith("page?")} - before)
+    finally:
+        site.cancel()
+        background.cancel()
+        site.close()
