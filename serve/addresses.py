@@ -54,7 +54,9 @@ def selected(address: str) -> dict[str, str]:
 
 def _of_window(window: Window, chosen: Mapping[str, str]) -> dict[str, str]:
     own = {"run": window.run_id} if window.run_id else {"system": window.system}
-    return {**own, **{name: chosen[name] for name in SPAN if name in chosen}}
+    bounds = {"since": window.since, "until": window.until} if window.day else {}
+    of_day = {name: bound.isoformat() for name, bound in bounds.items() if bound}
+    return {**own, **of_day, **{name: chosen[name] for name in SPAN if name in chosen}}
 
 
 def chosen_object(chosen: Mapping[str, str]) -> tuple[str, Any]:

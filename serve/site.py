@@ -33,7 +33,7 @@ from ..config import Settings
 from ..config.moments import find_zone
 from ..core.errors import BusyError, CpmonError, NothingToReportError
 from ..core.memory import memory_error
-from ..reduce.page.content import Window, read_content, windows
+from ..reduce.page.content import Window, by_day, read_content, windows
 from ..reduce.page.object_page import top_objects
 from ..reduce.page.page import index_page, object_page, rendered
 from ..reduce.page.runtime import FILE as RUNTIME
@@ -247,11 +247,12 @@ class Site:
     def _newest(self, con: Connection) -> Iterator[tuple[str, dict[str, str]]]:
         """Kind and selection of the pages to keep ready."""
         yield "index", {}
-        found = windows(con, systems=True)
+        found = self._windows(con, {})
         newest = sorted(found, key=lambda window: (window.last, window.first), reverse=True)
         for window in newest[: self.warm]:
-            yield "page", selected(page_address(window, {}))
-            links = ObjectAddresses(window, {})
+            chosen = selected(page_address(window, {}))
+            yield "page", chosen
+            links = ObjectAddresses(window, chosen)
             for each in top_objects(con, window, WARM_OBJECTS, self.settings):
                 yield "object", selected(links[each])
 
@@ -290,8 +291,14 @@ class Site:
 
     def _index(self, con: Connection, chosen: Mapping[str, str]) -> bytes:
         zone = find_zone(self.settings.timezone)
-        found = windows(con, None, chosen.get("system"), *span(chosen), systems=True)
+        found = self._windows(con, chosen)
         return index_page(con, found, [page_address(w, chosen) for w in found], zone, "query")
+
+    def _windows(self, con: Connection, chosen: Mapping[str, str]) -> list[Window]:
+        """The runs of a selection, and the systems, by days."""
+        found = windows(con, None, chosen.get("system"), *span(chosen), systems=True)
+        zones = {each.system: find_zone(self.settings.zone(each.system)) for each in found}
+        return [day for each in found for day in by_day(con, each, zones[each.system])]
 
     def _page(self, con: Connection, chosen: Mapping[str, str]) -> bytes:
         window, zone = self._window(con, chosen)
