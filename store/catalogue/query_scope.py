@@ -66,7 +66,9 @@ def _is_of_records(node: Node, connection: Connection) -> bool:
 def _bounds(select: Node, connection: Connection) -> Bounds | None:
     """First and last interval end that a SELECT from one table can show; None if unbounded."""
     table = select["from_table"]
-    if table["sample"] or table["column_name_alias"] or not _is_timed(table, connection):
+    if table["type"] != "BASE_TABLE" or table["sample"] or table["column_name_alias"]:
+        return None
+    if not _is_timed(table, connection):
         return None
     alias = table["alias"] or table["table_name"]
     lower, upper = [], []

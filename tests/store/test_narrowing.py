@@ -39,6 +39,8 @@ WHOLE = (
     " FROM interval.useact)",
     f"SELECT * FROM interval.useact WHERE {SPAN} UNION ALL FROM interval.useact",
     f"SELECT * FROM interval.useact AS u(interval_end) WHERE {SPAN}",
+    "WITH p (system) AS (VALUES ('ALPHA')) SELECT u.system FROM interval.useact AS u"
+    f" JOIN p USING (system) WHERE u.{SPAN}",
 )
 
 
