@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import duckdb
 
@@ -22,7 +23,7 @@ from ..reduce.reports.report_text import render_reports
 from ..reduce.rules.exceptions import exceptions
 from ..reduce.rules.rendering import render_findings
 from .log import Log, ascii_error, error_code
-from .plan import Output, has_file_per_day, output_path
+from .plan import Output, folder_above, has_file_per_day, output_path, written_folders
 from .result import BatchResult
 
 Write = Callable[[Path, bytes], None]
@@ -45,6 +46,7 @@ class OutputWriter:
     log: Log
     unwritten: set[tuple[str, date]] = field(default_factory=set)
     _systems: dict[Path, str] = field(default_factory=dict)
+    _above: set[Path] = field(default_factory=set)
 
     def run(self, outputs: tuple[Output, ...], changed: Days, result: BatchResult) -> None:
         """Write every output that depends on the changed days of each system."""
@@ -60,6 +62,11 @@ class OutputWriter:
             for system, days in selected.items():
                 for day in days:
                     self._write_output(output, system, day, result)
+        for folder in sorted(self._above):
+            paths = {
+                o.path for o in outputs if o.kind == "pages" and folder_above(o.path) == folder
+            }
+            self._write_index(folder, paths, result)
 
     def _write_output(self, output: Output, system: str, day: date, result: BatchResult) -> None:
         path = output_path(output.path, day, system, output.name)
@@ -73,7 +80,8 @@ class OutputWriter:
                     remedy="put {system} into the path of the output",
                 )
             for file, data in self._render(output, system, day, path):
-                self.write(file, data)
+                if output.kind != "pages" or not _has(file, data):
+                    self.write(file, data)
         except NothingToReportError as error:
             self.log.info("nothing to report", path=path, what=what, reason=error)
             return
@@ -85,6 +93,40 @@ class OutputWriter:
         result.counts["written"] += 1
         result.written.append(str(path))
         self.log.info("written", path=path, what=what)
+        if output.kind == "pages" and (above := folder_above(output.path)):
+            self._above.add(above)
+
+    def _write_index(self, folder: Path, paths: Collection[Path], result: BatchResult) -> None:
+        """Write the index above the folders of pages of some patterns, from their own."""
+        from ..reduce.page.index import load_index, merged
+        from ..reduce.page.page import render_index
+
+        path = folder / "index.html"
+        try:
+            if path.exists() and load_index(path.read_bytes()) is None:
+                raise CpmonError(
+                    "the index of all days would replace a page that is none",
+                    code="index-not-ours",
+                    place=str(path),
+                    effect="it was not written; the pages of the days were",
+                    remedy="move that page, or put a folder into the path of the output",
+                )
+            indexes = {
+                f"{quote(below.relative_to(folder).as_posix())}/": load_index(
+                    (below / "index.html").read_bytes()
+                )
+                for each in sorted(paths)
+                for below in written_folders(each)
+            }
+            known = {address: index for address, index in indexes.items() if index}
+            data = render_index(self.con, merged(known))
+            if not _has(path, data):
+                self.write(path, data)
+        except (CpmonError, OSError, duckdb.Error) as error:
+            result.note("trouble", str(path), ascii_error(error), error_code(error))
+            self.log.error("not written", path=path, reason=error)
+            return
+        self.log.info("index", path=path, folders=len(known))
 
     def _render(self, output: Output, system: str, day: date, path: Path) -> Files:
         """Render the files of an output: path -> content."""
@@ -108,7 +150,10 @@ class OutputWriter:
         from ..reduce.page.page import write_pages
 
         pages: list[tuple[Path, bytes]] = []
-        write_pages(con, path, lambda *file: pages.append(file), **selection, zone=zone)
+        folder = folder_above(output.path)
+        above = "../" * len(path.relative_to(folder).parts) + "index.html" if folder else ""
+        options = {"zone": zone, "top": output.top or 0, "above": above}
+        write_pages(con, path, lambda *file: pages.append(file), **selection, **options)
         return pages
 
     def _reports(self, names: Sequence[str], **options: Any) -> list[ReportResult]:
@@ -126,3 +171,11 @@ class OutputWriter:
                     raise
                 self.log.info("report left out", report=name, reason=error)
         return reports
+
+
+def _has(file: Path, data: bytes) -> bool:
+    """Whether a file has that content, so that it keeps its time."""
+    try:
+        return file.read_bytes() == data
+    except OSError:
+        return False

@@ -9,6 +9,7 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from datetime import date
+from glob import escape
 from pathlib import Path
 from urllib.parse import quote
 
@@ -54,7 +55,7 @@ class Output:
             one sheet each; empty for other kinds.
         path: pattern of the file (`output_path`), or of the folder of pages.
         form: format. systems: limits to these systems; empty: all.
-        top, shift: like the options of `cpmon report`.
+        top, shift: like the options of `cpmon report`; pages have so many objects of each kind.
     """
 
     kind: str
@@ -174,12 +175,14 @@ def _outputs(table: OutputSettings, settings: Settings, key: str) -> list[Output
     form = table.form or format_of_file(table.path, forms) or forms[0]
     if form not in forms:
         raise invalid("format", ", ".join(forms), form)
-    for name in ("top", "shift"):
-        if kind != "report" and getattr(table, name):
-            raise invalid(name, "nothing: only reports have it", getattr(table, name))
+    for name, having in (("top", ("report", "pages")), ("shift", ("report",))):
+        if kind not in having and getattr(table, name):
+            only = " and ".join(f"{each.rstrip('s')}s" for each in having)
+            raise invalid(name, f"nothing: only {only} have it", getattr(table, name))
     if table.shift:
         settings.shift(table.shift, settings.place(f"{key}.shift"))
-    by_time = [name for name in names if table.top and find_report(name).lines is Lines.TIME]
+    limited = names if kind == "report" and table.top else ()
+    by_time = [name for name in limited if find_report(name).lines is Lines.TIME]
     if by_time:
         raise invalid("top", f"nothing: {by_time[0]} has lines by time", table.top)
     marks = ("date",) if kind == "table" else ("date", "system")
@@ -237,6 +240,20 @@ def fixed_folder(path: Path) -> Path:
         if any(code not in _ITSELF for _, code in _MARK.findall(folder.name)):
             return output_path(folder.parent, date.min)
     return output_path(path.parent, date.min)
+
+
+def folder_above(path: Path) -> Path | None:
+    """The folder above all folders of pages of a pattern; None if they are a single folder."""
+    folder = fixed_folder(path / "index.html")
+    return None if folder == output_path(path, date.min) else folder
+
+
+def written_folders(path: Path) -> list[Path]:
+    """The folders of pages of a pattern that have an index."""
+    folder = fixed_folder(path / "index.html")
+    marked = _MARK.sub(lambda match: match[2] if match[2] in _ITSELF else "\0", str(path))
+    parts = [escape(part).replace("\0", "*") for part in Path(marked).parts[len(folder.parts) :]]
+    return sorted(index.parent for index in folder.glob("/".join([*parts, "index.html"])))
 
 
 def output_path(path: Path, day: date, system: str = "", name: str = "") -> Path:

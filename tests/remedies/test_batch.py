@@ -96,6 +96,24 @@ def test_the_system_in_a_path_keeps_two_of_them_apart(tried: Attempt, site: Site
     assert list((site.folder / "out").glob("VM2/*.txt"))
 
 
+@pytest.mark.slow
+@tries("index-not-ours")
+def test_pages_below_another_folder_have_an_index(tried: Attempt, site: Site):
+    output = f'{QUIET}[[output]]\npages = true\npath = "out/{{date}}"\n'
+    site.configure(output)
+    records = fields("mtrsys", 60, systmid="VM1"), fields("sytrsp", 60)
+    site.put("VM1.mon", dump(interval(60, *records), interval(120, fields("sytrsp", 120))))
+    (site.folder / "out").mkdir()
+    (site.folder / "out" / "index.html").write_text("mine")
+    said = tried.cpmon("batch", "run", "--config", site.config, "-q")
+    assert said.status is Status.WARNINGS
+    assert "put a folder into the path of the output" in " ".join(said.text.split())
+    site.configure(output.replace("out/", "out/pages/"))
+    site.put("VM1-2.mon", dump(interval(180, *records), interval(240, fields("sytrsp", 240))))
+    tried.works("batch", "run", "--config", site.config, status=Status.DONE)
+    assert (site.folder / "out" / "pages" / "index.html").is_file()
+
+
 @tries("quarantine-failed")
 def test_a_quarantine_that_can_be_written_takes_the_file(tried: Attempt, site: Site):
     """A file in the place of its folder stands for rights: to root nothing is forbidden."""
