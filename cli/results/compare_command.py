@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -16,6 +17,9 @@ from ..output import Output, say, write_file
 from ..site_settings import opened, reader_at, settings
 from ..spans import day_of_store, read_span, span_options
 from ..targets import FileOrName
+
+if TYPE_CHECKING:
+    from ...reduce.compare.rendering import Link
 
 
 def _tables() -> Iterator[str]:
@@ -91,7 +95,7 @@ def command(
         )
     compared = partial(_compared, table, store, base, runs, since, until)
     if not html:
-        out.write(compared(out.format))
+        out.write(compared(out.format, None))
         return
     if out.file is None:
         raise click.UsageError("--html writes a page: name its folder with -o DIR")
@@ -101,7 +105,7 @@ def command(
         Path(table).stem if table else f"{'-'.join(runs)}-with-{base}" if base else "-".join(runs)
     )
     page = out.file / f"{plain_name(name)}.html"
-    write_file(page, compared("html"))
+    write_file(page, compared("html", out.file / "index.html"))
     say(f"{page}: {megabytes(page.stat().st_size)}", err=True)
 
 
@@ -113,8 +117,13 @@ def _compared(
     since: str | None,
     until: str | None,
     form: str,
+    index: Path | None,
 ) -> bytes:
-    """Render the comparison; HTML also gets a chart of the runs."""
+    """Render the comparison; HTML also gets a chart of the runs.
+
+    Args:
+        index: of pages of runs, if there are some: values link to them.
+    """
     from ...reduce.compare import (
         compare,
         compare_runs,
@@ -130,7 +139,16 @@ def _compared(
             measure_parts(connection, runs, base, lambda run: _part(store, run, since, until))
         comparison = compare(connection, spec) if spec else compare_runs(connection, runs, base)
         figure = runs_figure(connection, comparison.run_ids) if form == "html" else ""
-    return render_comparison(comparison, form, figure)
+    return render_comparison(comparison, form, figure, _link(index))
+
+
+def _link(index: Path | None) -> Link:
+    """The addresses of metrics on the pages of an index, which need not exist."""
+    from ...reduce.compare.rendering import no_links
+    from ...reduce.page.index import load_index, metric_address
+
+    known = load_index(index.read_bytes()) if index is not None and index.is_file() else None
+    return partial(metric_address, known) if known else no_links
 
 
 def _part(

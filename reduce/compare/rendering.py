@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -78,11 +78,13 @@ def _metrics(comparison: RunComparison, run: str, marks: Mapping[str, str]) -> B
     base = comparison.base.run_id
     head = ["Metric", "Unit", base, run, "Difference", "Change %", "Confidence", "Detectable %"]
     sections = itertools.groupby(comparison.of(run), key=lambda line: _SECTIONS[line.verdict])
-    bodies = [
-        Body([_row(line, marks) for line in lines], name, changed=name == "Changes")
-        for name, lines in sections
-    ]
-    return Block(head, bodies, run, left=2)
+    bodies = [_metric_body(name, list(lines), marks) for name, lines in sections]
+    return Block(head, bodies, run, 2, {2: base, 3: run})
+
+
+def _metric_body(name: str, lines: Sequence[MetricLine], marks: Mapping[str, str]) -> Body:
+    rows, metrics = [_row(line, marks) for line in lines], [line.metric.name for line in lines]
+    return Body(rows, name, changed=name == "Changes", metrics=metrics)
 
 
 def _row(line: MetricLine, marks: Mapping[str, str]) -> list[str]:
@@ -210,8 +212,9 @@ def _block(
             label = f"{row.label} ({row.source_tag})" if has_letter else row.label
             printed = [cells[row.label, run] for run in head[1:]]
             rows.append([label, *(cell.text or marks.get(cell.reason, "") for cell in printed)])
-        bodies.append(Body(rows))
-    return Block(head, [body for body in bodies if body.rows], heading)
+        bodies.append(Body(rows, metrics=[row.measure or row.samples for row in group.rows]))
+    runs = dict(enumerate(head[1:], 1))
+    return Block(head, [body for body in bodies if body.rows], heading, runs=runs)
 
 
 def _remarks(table: ComparisonTable) -> list[str]:
@@ -260,22 +263,34 @@ class Body:
     Attributes:
         about: the lines are facts about the runs, not metrics.
         changed: the lines are highlighted.
+        metrics: column of `run_summary` that each line shows; empty if it shows none.
     """
 
     rows: Grid
     name: str = ""
     about: bool = False
     changed: bool = False
+    metrics: Sequence[str] = ()
+
+    @property
+    def lines(self) -> Iterator[tuple[str, Sequence[str]]]:
+        """The metric and the texts of each line."""
+        return zip(self.metrics or [""] * len(self.rows), self.rows, strict=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A table. Its first `left` columns are text, aligned left."""
+    """A table. Its first `left` columns are text, aligned left.
+
+    Attributes:
+        runs: column that shows values of a run -> the run.
+    """
 
     head: Sequence[str]
     bodies: Sequence[Body]
     heading: str = ""
     left: int = 1
+    runs: Mapping[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,8 +351,20 @@ UPRIGHT = 8
 _GAP = "   "
 
 
+Link = Callable[[str, str], str]
+"""Address of the page of a run at a metric, or without one at its begin; empty if there is none."""
+
+
+def no_links(run: str, metric: str) -> str:
+    """No run has a page."""
+    return ""
+
+
 def render_comparison(
-    comparison: ComparisonTable | RunComparison, format: str = "text", figure: str = ""
+    comparison: ComparisonTable | RunComparison,
+    format: str = "text",
+    figure: str = "",
+    link: Link = no_links,
 ) -> bytes:
     """Render a comparison in one of FORMATS or html: UTF-8, or the file for parquet and xlsx.
 
@@ -347,6 +374,7 @@ def render_comparison(
 
     Args:
         figure: for html, a figure of the runs, from `page.drawing.runs_figure`.
+        link: for html, the pages that values lead to.
 
     Raises:
         CpmonError: no such format.
@@ -355,14 +383,14 @@ def render_comparison(
         layout = table_layout(comparison)
     else:
         layout = run_layout(comparison)
-    return render_layout(layout, format, figure)
+    return render_layout(layout, format, figure, link)
 
 
-def render_layout(layout: Layout, format: str, figure: str = "") -> bytes:
+def render_layout(layout: Layout, format: str, figure: str = "", link: Link = no_links) -> bytes:
     """Render a layout in one of FORMATS or html.
 
     Args:
-        figure: for html, a figure above the blocks.
+        figure: for html, a figure above the blocks. link: for html, as of `render_comparison`.
 
     Raises:
         CpmonError: no such format.
@@ -380,7 +408,7 @@ def render_layout(layout: Layout, format: str, figure: str = "") -> bytes:
         case "xlsx":
             return b"".join(workbook(_sheets(layout)))
         case "html":
-            return _page(layout, figure)
+            return _page(layout, figure, link)
     raise CpmonError(
         "a comparison cannot be printed in that format",
         expected=", ".join((*FORMATS, "html")),
@@ -454,7 +482,7 @@ def _sheets(layout: Layout) -> Iterator[Sheet]:
     yield Sheet("cells", columns, ([*row.values()] for row in cells.to_pylist()))
 
 
-def _page(layout: Layout, figure: str) -> bytes:
+def _page(layout: Layout, figure: str, link: Link) -> bytes:
     blocks = list(layout.blocks)
     if layout.statements:
         head = ("Claim", "Runs", "Value")
@@ -463,6 +491,7 @@ def _page(layout: Layout, figure: str) -> bytes:
         __package__,
         "comparison.html",
         figure=figure,
+        link=link,
         title=layout.title,
         subtitle="" if layout.subtitle == layout.title else layout.subtitle,
         blocks=blocks,

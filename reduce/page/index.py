@@ -11,6 +11,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from itertools import groupby
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -20,9 +21,12 @@ import msgspec
 
 from ...core.errors import NothingToReportError
 from ...render.printing import Format, show
+from ...store.catalogue.connection import point
+from ...store.scope import ALL
 from ..metrics.metric import TIME
-from ..metrics.report_set import reports
+from ..metrics.report_set import Lines, reports
 from ..reports.report import report
+from .chart import charts
 from .content import Content, Window, local_days
 from .drawing import runs_figure
 from .episodes import time_fragment
@@ -187,6 +191,29 @@ def load_index(page: bytes) -> Index | None:
     return None
 
 
+def metric_address(index: Index, run: str, metric: str) -> str:
+    """The address of a metric on the page of a run; empty if there is no such page or place.
+
+    Args:
+        metric: column of `run_summary`; empty for the page itself.
+    """
+    href = next((page.href for page in index.pages if page.run == run), "")
+    place = _place(metric) if metric else ""
+    return href + place if href and (place or not metric) else ""
+
+
+@cache
+def _place(metric: str) -> str:
+    """The fragment of the chart that draws a metric over time, or else of its table."""
+    for chart in charts():
+        if metric in [series.column for series in chart.series] and not chart.top:
+            return f"#c-{chart.name}"
+    for each in reports().values():
+        if metric in [column.name for column in each.columns] and each.lines is Lines.TIME:
+            return f"#r-{each.name}"
+    return ""
+
+
 @dataclass(frozen=True, slots=True)
 class Hour:
     """A cell of the hours of a day.
@@ -343,6 +370,7 @@ def _moved(page: IndexedPage, folder: str) -> IndexedPage:
 
 def _figures(con: duckdb.DuckDBPyConnection) -> dict[tuple[str, str], tuple[str, ...]]:
     """Texts of MEASURES of each run of each system."""
+    point(con, ALL)  # reports of a page have left the connection at its span
     columns = ", ".join(measure[0] for measure in MEASURES)
     rows = con.execute(f"SELECT system, run_id, {columns} FROM run_summary").fetchall()
     return {
