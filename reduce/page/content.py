@@ -33,7 +33,15 @@ from ..reports.report_sql import Span
 from ..rules.exceptions import exceptions
 from ..rules.rendering import unknowns
 from .chart import TILES, Tile, charts, column_of, object_name, read_points
-from .episodes import Links, event_marks, exception_marks, linked_episodes
+from .episodes import (
+    LOG_COLUMNS,
+    USER_COLUMNS,
+    Links,
+    event_marks,
+    exception_marks,
+    linked_episodes,
+    named_in_log,
+)
 from .figure import Figure, drawn_figure
 
 DAY = timedelta(days=1)
@@ -382,11 +390,16 @@ def _linked(
     result: ReportResult, column: ReportColumn, cells: list[Cell], links: Links
 ) -> list[Cell]:
     """The cells of a column, with links where they name an object that has a page."""
-    followed = [option for option, name in result.report.follows.items() if name == column.name]
-    if not followed:
-        return cells
+    follows = result.report.follows
     values = result.table.column(column.name).to_pylist()
-    addresses = (links.get((followed[0], value), "") for value in values)
+    followed = [option for option, name in follows.items() if name == column.name]
+    if followed or column.name in USER_COLUMNS:
+        kind = followed[0] if followed else "user"
+        addresses: Iterable[str] = (links.get((kind, value), "") for value in values)
+    elif column.name in LOG_COLUMNS:
+        addresses = named_in_log(values, links)
+    else:
+        return cells
     return [replace(cell, href=href) for cell, href in zip(cells, addresses, strict=True)]
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -30,6 +31,32 @@ EVENT = "event"
 """What a mark is if it has no severity."""
 OWN_EVENTS = {"user": "userid = ?", "device": "device = ?", "cpu": "cpu = ?"}
 """Option that follows an object -> condition of its events."""
+
+
+USER_COLUMNS = ("controller",)
+"""Columns that name a user whom their report cannot follow."""
+LOG_COLUMNS = ("object",)
+"""Columns of logs, which name objects of several kinds."""
+IN_LOGS = {"processor": ("cpu", 10), "device": ("device", 16)}
+"""Noun before a name in a log -> kind of object, and base of its number."""
+
+
+def named_in_log(texts: Sequence[str | None], links: Links) -> list[str]:
+    """The addresses of objects that a log names: processor 0, device 7C04, or a user.
+
+    Only users that `links` lists: a log names systems, pools and segments as plainly.
+    """
+    users = {value: href for (kind, value), href in links.items() if kind == USERS}
+    return [_named_in_log(text or "", links, users) for text in texts]
+
+
+def _named_in_log(text: str, links: Links, users: Mapping[str, str]) -> str:
+    noun, _, name = text.partition(" ")
+    if noun in IN_LOGS and name:
+        kind, base = IN_LOGS[noun]
+        with suppress(ValueError):
+            return links.get((kind, int(name, base)), "")
+    return users.get(text, "")
 
 
 def linked_episodes(

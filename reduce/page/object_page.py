@@ -16,7 +16,7 @@ import msgspec
 
 from ...config import Settings
 from ...core.errors import NothingToReportError
-from ..metrics.metric import TIME
+from ..metrics.metric import TIME, Kind
 from ..metrics.report_set import Lines, Report, reports
 from ..reductions.reductions import reduction
 from ..reports.cells import cell_text
@@ -45,6 +45,8 @@ MAIN = {
     "class": "UCLASS_RESOURCE_UTIL",
 }
 """Option that follows an object -> the report whose order ranks the objects."""
+ALSO = {"user": ("LINUX_GUESTS",), "device": ("VIRTUAL_SWITCHES",)}
+"""Reports whose greatest objects have pages as well: Linux guests, devices of switches."""
 TITLES = {
     "user": "User",
     "device": "Device",
@@ -144,8 +146,11 @@ def _followed(each: Report, kind: str) -> bool:
 
 
 def _figures(result: ReportResult) -> Iterator[Figure]:
-    """The charts of a report that has lines over time."""
+    """The charts of a report that has lines over time, other than of settings."""
     if result.lines is not Lines.TIME or TIME not in result.table.column_names:
+        return
+    kinds = [column.kind for column in result.report.columns if column.kind is not Kind.KEY]
+    if 2 * kinds.count(Kind.LATEST) >= len(kinds):
         return
     for number, (chart, points) in enumerate(panels(result)):
         if not points.is_empty:
@@ -168,12 +173,13 @@ def top_objects(
     An object whose name would be read as a pattern is left out.
     """
     objects = []
-    for kind, name in MAIN.items():
+    ranked = [(kind, name) for kind in MAIN for name in (MAIN[kind], *ALSO.get(kind, ()))]
+    for kind, name in ranked:
         with suppress(NothingToReportError):
             result = report(con, name, **window.selection, top=top, settings=settings)
             values = result.table.column(result.report.follows[kind]).unique().to_pylist()
             objects += [(kind, value) for value in values if can_be_followed(kind, value)]
-    return objects
+    return list(dict.fromkeys(objects))
 
 
 def can_be_followed(kind: str, value: Any) -> bool:

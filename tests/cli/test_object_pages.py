@@ -9,6 +9,7 @@ import pytest
 
 from cpmon.cli.main import Status
 from cpmon.reduce.page import chart, content
+from cpmon.reduce.page.episodes import named_in_log
 from cpmon.reduce.page.object_page import object_files
 from tests.cli.answer import Cpmon
 
@@ -93,3 +94,32 @@ def test_the_index_has_a_row_a_day_and_a_cell_an_hour(cpmon: Cpmon, perf: Path, 
     assert busy == {16: f"{100 * line['total_util']:.0f}"}  # 14:00 to 15:00 UTC
     (href,) = re.findall('href="([^"]+)"', row)
     assert href == "run-2600NP.html#from=2001-11-13T14:00:00Z&amp;to=2001-11-13T14:03:00Z"
+
+
+def test_a_log_links_the_objects_that_it_names():
+    links = {("cpu", 0): "p.html", ("device", 0x7C04): "d.html", ("user", "LNX1"): "u.html"}
+    texts = ["processor 0", "device 7C04", "LNX1", "processor 1", "VMSYS", "device of nobody", None]
+    assert named_in_log(texts, links) == ["p.html", "d.html", "u.html", "", "", "", ""]
+
+
+def test_settings_of_a_user_are_no_chart(cpmon: Cpmon, perf: Path, tmp_path: Path):
+    answer = cpmon(*PAGES, "--user", "LINUX186", "--store", perf, "-o", tmp_path)
+    assert answer.status == Status.DONE, answer.err
+    page = (tmp_path / "run-2600NP" / "user-linux186.html").read_text()
+    figures = re.findall('<figure[^>]* id="c-([^"]+)', page)
+    assert 'id="r-USER_CONFIG"' in page
+    assert figures and not [name for name in figures if name.startswith("user_config")]
+
+
+def test_values_of_a_comparison_lead_to_their_charts_on_pages_beside_it(
+    cpmon: Cpmon, perf: Path, tmp_path: Path
+):
+    words = ("compare", "--base", "2600NP", "--run", "3600P1", "--store", perf, "--html")
+    assert cpmon(*words, "-o", tmp_path).status == Status.DONE
+    page = tmp_path / "3600P1-with-2600NP.html"
+    assert "<a " not in page.read_text()
+    assert cpmon(*PAGES, "--store", perf, "-o", tmp_path).status == Status.DONE
+    assert cpmon(*words, "-o", tmp_path).status == Status.DONE
+    hrefs = re.findall('<a href="([^"]+)"', page.read_text())
+    assert "run-2600NP.html" in hrefs and "run-2600NP.html#c-spin" in hrefs
+    assert {href.partition("#")[0] for href in hrefs} == {"run-2600NP.html"}  # 3600P1 has none
