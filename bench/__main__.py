@@ -13,6 +13,7 @@ from . import (
     decode,
     encodings,
     generating,
+    indexing,
     jobs,
     landing,
     listing,
@@ -77,6 +78,10 @@ def _serving(dumps: Dumps, quick: bool) -> list[Section]:
     return serving.measure(dumps.folder, 5 if quick else 1440)
 
 
+def _index(dumps: Dumps, quick: bool) -> list[Section]:
+    return indexing.measure(dumps.folder, *((3, 1) if quick else (30, 3)))
+
+
 def _spark(dumps: Dumps, quick: bool) -> list[Section]:
     return spark.measure(dumps.folder, *((2, 5) if quick else (7, spark.DAY)))
 
@@ -89,6 +94,7 @@ MEASUREMENTS: dict[str, Measurement] = {
     "listing": _listing,
     "encodings": _encodings,
     "generating": _generating,
+    "index": _index,
     "jobs": _jobs,
     "reducing": _reducing,
     "serving": _serving,
