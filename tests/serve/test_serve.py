@@ -95,6 +95,15 @@ def test_an_address_names_one_object_that_there_is(
     assert "<b>" not in answer.text
 
 
+def test_a_page_has_the_runtime_of_its_charts_beside_it(server: Server):
+    page = server.get("page", run="2600NP").text
+    (address,) = re.findall('data-runtime="([^"]*)"', page)
+    script = server.get(address)
+    assert script.status == 200
+    assert script.headers["content-type"].startswith("text/javascript")
+    assert "vegaEmbed" in script.text
+
+
 def test_pages_run_no_script_but_the_one_that_their_policy_names(server: Server):
     for path, query in (("", {}), ("page", {"run": "2600NP"}), ("query", {"sql": "select 1"})):
         answer = server.get(path, **query)
@@ -104,6 +113,7 @@ def test_pages_run_no_script_but_the_one_that_their_policy_names(server: Server)
         assert f"script-src 'sha256-{named}'" in policy
         assert "default-src 'none'" in policy
         assert ("form-action 'self'" in policy) == (path == "query")
+        assert ("'self' file:" in policy) == (path == "page")
     file = server.get("query.csv", sql="select 1")
     assert "script-src" not in file.headers["content-security-policy"]
 

@@ -1,0 +1,61 @@
+"""Make the pictures of pages in docs/images: `python -m tools.make_pictures`, by `make pictures`.
+
+They show a run of the sample data as Chromium does. Other fonts make other pictures, so they are
+made where it is worth it, and not checked.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from cpmon.cli.main import run
+from tests.browser.chromium import Tab, chromium, find_chromium
+
+ROOT = Path(__file__).resolve().parent.parent
+IMAGES = ROOT / "docs" / "images"
+RUN = "2600NP"
+WIDTH, HEIGHT, LOW = 1180, 1320, 620
+ZOOMED = "#from=2001-11-13T14:01:30Z&to=2001-11-13T14:03:00Z&hide=utilization:Wait"
+BUSY = "document.getElementById('charts').ariaBusy"
+
+
+def make_pictures(folder: Path) -> None:
+    """Write the pictures.
+
+    Args:
+        folder: for a store and its pages.
+    """
+    dump, store = ROOT / "sample-data" / "timer" / f"{RUN}.mon.zst", str(folder / "store")
+    run(["ingest", str(dump), "--store", store])
+    run(["reduce", "--store", store])
+    run(["report", "--html", "--store", store, "--run", RUN, "-o", str(folder / "pages")])
+    page = (folder / "pages" / f"run-{RUN}.html").as_uri()
+    program = find_chromium()
+    assert program, "no Chromium on the PATH"
+    with chromium(program, folder / "profile", "--hide-scrollbars") as tab:
+        tab.resize(WIDTH, HEIGHT)
+        tab.open(page)
+        (IMAGES / "page.png").write_bytes(tab.picture())
+        tab.resize(WIDTH, LOW)
+        tab.open("about:blank")
+        tab.open(page + ZOOMED)
+        _show_values(tab)
+        (IMAGES / "zoomed.png").write_bytes(tab.picture())
+
+
+def _show_values(tab: Tab) -> None:
+    """Wait for the charts, then put the cursor on the second chart."""
+    while tab.ask(BUSY) == "true":
+        time.sleep(0.1)
+    tab.ask("document.querySelector('#c-master .over').focus({preventScroll: true})")
+    tab.send("Input.dispatchKeyEvent", type="keyDown", key="ArrowRight")
+    tab.ask("document.getElementById('charts').scrollIntoView()")
+
+
+if __name__ == "__main__":
+    with TemporaryDirectory() as made:
+        make_pictures(Path(made))
+    sys.exit()
