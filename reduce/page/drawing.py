@@ -295,10 +295,10 @@ def thinned(points: Points) -> Points:
     keep = np.zeros(len(table), dtype=bool)
     for name in points.order:
         mine = np.flatnonzero(names == name)
-        if len(mine) <= 2 * COLUMNS:
+        valid = mine[~np.isnan(values[mine])]
+        if len(mine) <= 2 * COLUMNS or not len(valid):
             keep[mine] = True
             continue
-        valid = mine[~np.isnan(values[mine])]
         ordered = valid[np.lexsort((values[valid], columns[valid]))]
         begins = np.flatnonzero(np.diff(columns[ordered], prepend=-1))
         ends = np.append(begins[1:], len(ordered)) - 1

@@ -81,11 +81,11 @@ class Tab:
         return self._wait()
 
     def _wait(self) -> float:
-        if not self._loaded:
-            for told in self._told():
-                self._note(told)
-                if self._loaded:
-                    break
+        told = self._told()
+        while not self._loaded:
+            message = next(told, None)
+            assert message, "Chromium did not open the page in time"
+            self._note(message)
         entry = "performance.getEntriesByType('navigation')[0]"
         return float(self.ask(f"{entry}.loadEventEnd || {entry}.duration")) / 1000
 

@@ -271,6 +271,12 @@ def test_a_day_is_thinned_to_what_can_be_seen_and_keeps_its_extremes():
     assert drawn.table.to_pylist()[:2] == points.table.to_pylist()[:2]
 
 
+def test_a_long_series_without_any_value_is_kept_as_it_is():
+    times = [minute(n) for n in range(1433)]
+    points = Points(pa.table([times, ["a"] * 1433, [None] * 1433], schema=POINTS), ("a",))
+    assert thinned(points).table.equals(points.table)
+
+
 def test_a_line_never_goes_below_zero():
     """The fault: joins of spikes reached up to nine units below the axis."""
     drawn = svg(over_time(Chart("c", "", "", (), axis="%"), spikes(1433), UTC), "t", "a", "c")
