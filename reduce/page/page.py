@@ -7,6 +7,8 @@ browser to fetch anything else.
 
 from __future__ import annotations
 
+import os.path
+import posixpath
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -28,7 +30,7 @@ from .episodes import Links
 from .figure import CONFIGURATION
 from .index import MEASURES, Index, IndexedPage, indexed, read_index, read_systems
 from .object_page import object_files, object_title, read_object, top_objects
-from .runtime import BESIDE, Runtime, runtime, write_runtime
+from .runtime import BESIDE, FILE, Runtime, runtime, write_runtime
 
 Write = Callable[[Path, bytes], None]
 
@@ -63,7 +65,8 @@ def write_pages(  # noqa: PLR0913 - each is an option of the command
             each system.
         top: so many objects of each kind get pages, the greatest.
         objects: objects that get pages as well, as option and value.
-        above: address of an index above that of the folder; may be empty.
+        above: address of an index above that of the folder, which has the runtime of charts beside
+            it; may be empty.
         single_file: put the runtime of interactive charts into each page, not beside the pages.
 
     Returns:
@@ -79,9 +82,10 @@ def write_pages(  # noqa: PLR0913 - each is an option of the command
         for window in windows(con, run, system, since, until)
         for day in by_day(con, window, find_zone(zone or settings.zone(window.system)))
     ]
-    charts = Runtime(text=runtime()) if single_file else BESIDE
+    index = posixpath.dirname(above)
+    charts = Runtime(text=runtime()) if single_file else Runtime(posixpath.join(index, FILE))
     if not single_file:
-        written += write_runtime(folder, write)
+        written += write_runtime(Path(os.path.normpath(folder / index)), write)
     shown: set[tuple[str, Any]] = set()
     for window, name in zip(page_windows, file_names(page_windows), strict=True):
         hours = find_zone(zone or settings.zone(window.system))
