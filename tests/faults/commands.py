@@ -227,6 +227,7 @@ LIKE = {
         "validate",
         "compare",
         "shell",
+        "serve",
         "batch status",
         "store info",
         "store catalogue",

@@ -83,6 +83,16 @@ CASES: list[Case] = [
         "query busiest_users --store TINY",
     ),
     (
+        "{} asks a store: leave out --dump",
+        "notebook why_slow --dump DUMP --no-open -o OUT",
+        "notebook why_slow --store TINY --no-open -o OUT",
+    ),
+    (
+        "--dump is read here: leave out --engine spark",
+        "query busiest_users --dump DUMP --engine spark",
+        "query busiest_users --dump DUMP",
+    ),
+    (
         "--run-id names one run; give one dump with it",
         "ingest DUMP DUMP2 --run-id R --store OUT",
         "ingest DUMP --run-id R --store OUT",
@@ -93,7 +103,7 @@ CASES: list[Case] = [
         "compare --list",
     ),
     (
-        "a table names its runs: leave out TABLE, or --base and --run",
+        "a table names its runs: leave out TABLE, or --base, --run, --since and --until",
         "compare timer_t1 --run before --base after --store LAB",
         "compare --run before --base after --store LAB",
     ),

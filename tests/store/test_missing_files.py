@@ -16,11 +16,11 @@ import pytest
 from obstore.store import MemoryStore
 
 from cpmon.cli.main import Status, run
-from cpmon.cli.results import query_command
 from cpmon.config import Settings
 from cpmon.reduce import reductions
 from cpmon.reduce.engine.reducing import reduce
 from cpmon.store import Store, connect
+from cpmon.store.catalogue import answers
 from cpmon.store.catalogue.connection import Connection
 from cpmon.store.dumps.compaction import compact, months
 from cpmon.store.files import location, objects
@@ -210,16 +210,16 @@ def test_a_question_whose_files_are_merged_meanwhile_is_asked_again(
     for name, day in (("first", 0), ("second", 1), ("next", 40)):
         (tmp_path / f"{name}.mon").write_bytes(hourly("ALPHA", 0, 24 * day).data)
     site.ingest("first", "second", "next")
-    whole, ask = site.ask(ROWS), query_command.ask
+    whole, ask = site.ask(ROWS), answers.ask
 
     def merged_meanwhile(connection: Connection, sql: str, *rest: Any) -> Any:
-        monkeypatch.setattr(query_command, "ask", ask)
+        monkeypatch.setattr(answers, "ask", ask)
         connection.make_named(sql)
         store = Store(site.store)
         assert compact(store, months(store)).dumps == 2
         return ask(connection, sql, *rest)
 
-    monkeypatch.setattr(query_command, "ask", merged_meanwhile)
+    monkeypatch.setattr(answers, "ask", merged_meanwhile)
     assert site.ask(ROWS) == whole
 
 
