@@ -18,7 +18,7 @@ from ..main import Status
 from ..options import ANY_PATH, FILE_PATH, Text, config_option
 from ..output import say, write_file
 from ..site_settings import settings
-from ..targets import TARGET_FILE, check_target
+from ..targets import TARGET_FILE, check_target, parents_option
 
 _STORE, _DUMP = '    STORE = "perf"\n', '    DUMP = ""\n'
 """The lines of a notebook that name what it asks."""
@@ -34,13 +34,19 @@ _STORE, _DUMP = '    STORE = "perf"\n', '    DUMP = ""\n'
     help="The store that it asks; else CPMON_STORE, settings.",
 )
 @config_option
-@click.option("--dump", type=FILE_PATH, help="The dump that first-look reads, without a store.")
+@click.option(
+    "--dump",
+    type=FILE_PATH,
+    metavar="DUMP",
+    help="The dump that first-look reads, without a store.",
+)
 @click.option(
     "-o",
     "--output",
     type=TARGET_FILE,
     help="Copy it to this file; by default beside the store, else into this folder.",
 )
+@parents_option
 @click.option("--no-open", is_flag=True, help="Only copy it.")
 def command(
     name: str | None,

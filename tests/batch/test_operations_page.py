@@ -16,11 +16,11 @@ PAGE = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
 
 
 def test_the_settings_to_start_from_are_read(tmp_path: Path):
-    (text,) = re.findall(r"```toml\n(.*?)```", PAGE, re.S)
+    text, of_pages = re.findall(r"```toml\n(.*?)```", PAGE, re.S)
     file = tmp_path / "cpmon.toml"
-    file.write_text(text, encoding="utf-8")
+    file.write_text(text + of_pages, encoding="utf-8")
     plan = read_plan(parse_settings(file))
-    assert len(plan.outputs) == 3 and plan.batch.quarantine is not None
+    assert len(plan.outputs) == 4 and plan.batch.quarantine is not None
 
 
 def test_every_key_of_the_batch_is_told():
