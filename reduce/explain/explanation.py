@@ -13,7 +13,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import duckdb
@@ -29,7 +29,8 @@ from ..metrics import Metric
 from ..reports.cells import UTC_ZONE, utc
 from ..reports.report_sql import run_window
 from ..rules.exceptions import exceptions
-from .departure import LEAST, Departures, departures
+from .baseline import Baseline, count_intervals, find_baseline
+from .departure import Departures, departures
 from .series import Series, Subject, read_series, subjects
 
 FALSE_ALARM = 0.05
@@ -40,15 +41,6 @@ PART = 0.02
 """A departure of an object is listed from this share of the usual value of all objects on."""
 MOST_OBJECTS = 3
 """Contributors named for a metric."""
-BEFORE = timedelta(hours=3)
-"""Baseline before the span; at least four times the span."""
-APART = timedelta(hours=1)
-"""Time between this baseline and the span: what began within it is not usual yet."""
-DAYS = 14
-"""Days before the span whose same hours are a baseline."""
-FEWEST_DAYS = 5
-AROUND = timedelta(minutes=30)
-"""Of the same hours of other days, a short span takes these minutes before and behind it too."""
 NEAR = timedelta(minutes=10)
 """Events from this time before the span on are listed."""
 MOST_SCORE = 50.0
@@ -123,23 +115,6 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Baseline:
-    """What a span is compared with.
-
-    Attributes:
-        scope: its stretch of time. text: how it is named.
-        condition: further condition on its intervals, as SQL.
-        trend: whether the span follows it directly. by_time: whether it is no named run.
-    """
-
-    scope: Scope
-    text: str
-    condition: str = "true"
-    trend: bool = False
-    by_time: bool = True
-
-
-@dataclass(frozen=True, slots=True)
 class Explanation:
     """What was different in a span.
 
@@ -195,11 +170,14 @@ def explain(  # noqa: PLR0913 - each is an option of the command
     whole = moment is None and since is None and until is None
     span = _span(con, window, utc(moment), utc(since), utc(until))
     base = base or (named if whole and named != run else None)
-    baseline = _baseline(con, span, base, against, zone)
+    baseline = find_baseline(con, span, base, against, zone)
     judged = _judged(con, span, baseline) if baseline else _Judged((), 0, ())
     nearby, remarks = _exceptions(con, span, baseline, settings)
     lines = [*judged.lines, *nearby, *_events(con, span, baseline)]
-    counts = (_count(con, span), _count(con, baseline.scope, baseline.condition) if baseline else 0)
+    counts = (
+        count_intervals(con, span),
+        count_intervals(con, baseline.scope, baseline.condition) if baseline else 0,
+    )
     notes = (*_span_notes(con, span, counts, baseline), *judged.notes, *remarks)
     lines.sort(key=lambda line: (-line.weight, line.kind, line.what, line.object))
     return Explanation(system, run, span, counts, baseline, tuple(lines), judged.tested, notes)
@@ -266,68 +244,6 @@ def _span(
     usual = timedelta(seconds=float(length or 60))
     starts = before if before and (moment or first_end - before < 2 * usual) else first_end - usual
     return Scope(window.system, max(starts, begin) if begin and not moment else starts, last_end)
-
-
-def _baseline(
-    con: duckdb.DuckDBPyConnection, span: Scope, base: str | None, against: str, zone: ZoneInfo
-) -> Baseline | None:
-    """The baseline of a span; None if there is none."""
-    assert span.since and span.until
-    if base is not None:
-        system, _, _ = run_window(con, base, None)
-        ((since, until),) = con.execute(
-            "SELECT steady_since, steady_until FROM meta.run WHERE run_id = ?", [base]
-        ).fetchall()
-        return Baseline(Scope(system, since, until), f"run {base}", by_time=False)
-    if against != "before" and (found := _other_days(con, span, zone, against == "days")):
-        return found
-    if against == "days":
-        return None
-    length = max(BEFORE, 4 * (span.until - span.since))
-    spared = (APART, "the time up to an hour before it")
-    for apart, text in (spared, (timedelta(0), "the time before it")):
-        scope = Scope(span.system, span.since - apart - length, span.since - apart)
-        if _count(con, scope) >= FEWEST:
-            return Baseline(scope, text, trend=True)
-    return Baseline(scope, text, trend=True) if _count(con, scope) >= LEAST else None
-
-
-def _other_days(
-    con: duckdb.DuckDBPyConnection, span: Scope, zone: ZoneInfo, wanted: bool
-) -> Baseline | None:
-    """The same hours of the days before, if there are enough of them."""
-    assert span.since and span.until
-    length = span.until - span.since
-    if length > timedelta(hours=23):
-        return None
-    around = AROUND if length < 2 * AROUND else timedelta(0)
-    begin, width = span.since - around, length + 2 * around
-    begins = [_days_before(begin, days, zone) for days in range(DAYS, 0, -1)]
-    scope = Scope(span.system, begins[0], begins[-1] + width)
-    hours = [Scope(None, each, each + width).condition() for each in begins]
-    # Which of the hours an interval lies in: a day of the zone may have two dates.
-    number = " ".join(f"WHEN {condition} THEN {n}" for n, condition in enumerate(hours))
-    ((days,),) = con.execute(
-        f"SELECT count(DISTINCT CASE {number} END) FROM meta.interval WHERE {scope.condition()}"
-    ).fetchall()
-    if days < (1 if wanted else FEWEST_DAYS):
-        return None
-    condition = f"({' OR '.join(hours)})"
-    return Baseline(scope, f"the same hours of {counted(days, 'day')} before", condition)
-
-
-def _days_before(moment: datetime, days: int, zone: ZoneInfo) -> datetime:
-    """The same time of the day of a zone, some days before; UTC without zone, as `moment`."""
-    local = moment.replace(tzinfo=UTC).astimezone(zone) - timedelta(days=days)
-    return local.astimezone(UTC).replace(tzinfo=None)
-
-
-def _count(con: duckdb.DuckDBPyConnection, scope: Scope, condition: str = "true") -> int:
-    ((count,),) = con.execute(
-        "SELECT count(DISTINCT interval_end) FROM meta.interval"
-        f" WHERE {scope.condition()} AND {condition}"
-    ).fetchall()
-    return int(count)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,109 @@
+"""What a time is compared with to explain it: a run, the time before, the same hours of days."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import duckdb
+
+from ...core.text import counted
+from ...store.scope import Scope
+from ..compare.change_test import FEWEST
+from ..reports.report_sql import run_window
+from .departure import LEAST
+
+BEFORE = timedelta(hours=3)
+"""Baseline before the span; at least four times the span."""
+APART = timedelta(hours=1)
+"""Time between this baseline and the span: what began within it is not usual yet."""
+DAYS = 14
+"""Days before the span whose same hours are a baseline."""
+FEWEST_DAYS = 5
+AROUND = timedelta(minutes=30)
+"""Of the same hours of other days, a short span takes these minutes before and behind it too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """What a span is compared with.
+
+    Attributes:
+        scope: its stretch of time. text: how it is named.
+        condition: further condition on its intervals, as SQL.
+        trend: whether the span follows it directly. by_time: whether it is no named run.
+    """
+
+    scope: Scope
+    text: str
+    condition: str = "true"
+    trend: bool = False
+    by_time: bool = True
+
+
+def find_baseline(
+    con: duckdb.DuckDBPyConnection, span: Scope, base: str | None, against: str, zone: ZoneInfo
+) -> Baseline | None:
+    """The baseline of a span; None if there is none.
+
+    Args:
+        base, against, zone: as for `explain`.
+    """
+    assert span.since and span.until
+    if base is not None:
+        system, _, _ = run_window(con, base, None)
+        ((since, until),) = con.execute(
+            "SELECT steady_since, steady_until FROM meta.run WHERE run_id = ?", [base]
+        ).fetchall()
+        return Baseline(Scope(system, since, until), f"run {base}", by_time=False)
+    if against != "before" and (found := _other_days(con, span, zone, against == "days")):
+        return found
+    if against == "days":
+        return None
+    length = max(BEFORE, 4 * (span.until - span.since))
+    spared = (APART, "the time up to an hour before it")
+    for apart, text in (spared, (timedelta(0), "the time before it")):
+        scope = Scope(span.system, span.since - apart - length, span.since - apart)
+        if count_intervals(con, scope) >= FEWEST:
+            return Baseline(scope, text, trend=True)
+    return Baseline(scope, text, trend=True) if count_intervals(con, scope) >= LEAST else None
+
+
+def _other_days(
+    con: duckdb.DuckDBPyConnection, span: Scope, zone: ZoneInfo, wanted: bool
+) -> Baseline | None:
+    """The same hours of the days before, if there are enough of them."""
+    assert span.since and span.until
+    length = span.until - span.since
+    if length > timedelta(hours=23):
+        return None
+    around = AROUND if length < 2 * AROUND else timedelta(0)
+    begin, width = span.since - around, length + 2 * around
+    begins = [_days_before(begin, days, zone) for days in range(DAYS, 0, -1)]
+    scope = Scope(span.system, begins[0], begins[-1] + width)
+    hours = [Scope(None, each, each + width).condition() for each in begins]
+    # Which of the hours an interval lies in: a day of the zone may have two dates.
+    number = " ".join(f"WHEN {condition} THEN {n}" for n, condition in enumerate(hours))
+    ((days,),) = con.execute(
+        f"SELECT count(DISTINCT CASE {number} END) FROM meta.interval WHERE {scope.condition()}"
+    ).fetchall()
+    if days < (1 if wanted else FEWEST_DAYS):
+        return None
+    condition = f"({' OR '.join(hours)})"
+    return Baseline(scope, f"the same hours of {counted(days, 'day')} before", condition)
+
+
+def _days_before(moment: datetime, days: int, zone: ZoneInfo) -> datetime:
+    """The same time of the day of a zone, some days before; UTC without zone, as `moment`."""
+    local = moment.replace(tzinfo=UTC).astimezone(zone) - timedelta(days=days)
+    return local.astimezone(UTC).replace(tzinfo=None)
+
+
+def count_intervals(con: duckdb.DuckDBPyConnection, scope: Scope, condition: str = "true") -> int:
+    """Number of intervals of a stretch of time, as far as a condition holds."""
+    ((count,),) = con.execute(
+        "SELECT count(DISTINCT interval_end) FROM meta.interval"
+        f" WHERE {scope.condition()} AND {condition}"
+    ).fetchall()
+    return int(count)
