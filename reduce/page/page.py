@@ -26,7 +26,7 @@ from ...core.text import length_of_time
 from ...render.html import html_page
 from ..reports.cells import clock
 from .content import NO_LINKS, Window, by_day, file_names, read_content, windows
-from .episodes import Links
+from .episodes import MOST_MARKS, Links
 from .figure import CONFIGURATION
 from .index import MEASURES, Index, IndexedPage, indexed, read_index, read_systems
 from .object_page import object_files, object_title, read_object, top_objects
@@ -198,5 +198,11 @@ def _write_objects(
 def rendered(template: str, **values: Any) -> bytes:
     """Fills in a template of `templates/`; texts are escaped."""
     place = f"templates/{template}"
-    common = {"clock": clock, "in_words": length_of_time, "configuration": CONFIGURATION}
-    return html_page(__package__, place, **{"runtime": BESIDE, **common, **values})
+    common = {
+        "clock": clock,
+        "in_words": length_of_time,
+        "configuration": CONFIGURATION,
+        "runtime": BESIDE,
+        "most_marks": MOST_MARKS,
+    }
+    return html_page(__package__, place, **(common | values))

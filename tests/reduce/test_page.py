@@ -50,6 +50,7 @@ from cpmon.reduce.page.drawing import (
     svg,
     thinned,
 )
+from cpmon.reduce.page.episodes import MOST_MARKS
 from cpmon.reduce.page.figure import ABSENT, SPAN, UNKNOWN, Entry, Figure, drawn_figure
 from cpmon.reduce.page.index import System, indexed
 from cpmon.reduce.page.page import rendered
@@ -390,6 +391,14 @@ def page(window: Window, **parts: object) -> str:
     """The page of a content of which only some parts are given."""
     empty = Content(window, (), (), (), (), (), (), (), (), None)
     return rendered("page.html", content=replace(empty, **parts), zone=UTC).decode()
+
+
+def test_a_page_says_that_not_all_events_may_be_marked():
+    window = Window("S", None, None, None, 9, minute(0), minute(9))
+    mark = {"begin": 0, "end": 0, "kind": "event", "text": "IPL"}
+    said = "Marked are at most the first 100 exceptions and the first 100 events."
+    assert said in page(window, marks=(mark,) * MOST_MARKS)
+    assert said not in page(window, marks=(mark,) * (MOST_MARKS - 1))
 
 
 def test_a_report_with_too_many_lines_is_thinned_and_then_cut_with_a_note(
