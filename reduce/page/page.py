@@ -198,7 +198,7 @@ def _write_objects(
 def rendered(template: str, **values: Any) -> bytes:
     """Fills in a template of `templates/`; texts are escaped."""
     place = f"templates/{template}"
-    common = {
+    common: dict[str, Any] = {
         "clock": clock,
         "in_words": length_of_time,
         "configuration": CONFIGURATION,
