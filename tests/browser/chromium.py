@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import select
 import shutil
 import subprocess
 import sys
@@ -16,10 +17,9 @@ from typing import Any
 
 import numpy as np
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-SECONDS = 60
-"""How long an answer may take before the test fails."""
+from tests.waiting import PATIENCE_S
 
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 # Chromium reads commands from descriptor 3 and writes answers to 4, each ended by a zero byte.
 _PIPED = (
     "import os, sys; os.dup2(int(sys.argv[1]), 3); os.dup2(int(sys.argv[2]), 4);"
@@ -66,7 +66,7 @@ class Tab:
                 answer: dict[str, Any] = told["result"]
                 return answer
             self._note(told)
-        raise AssertionError(f"Chromium ended before it answered {method}")
+        raise AssertionError(f"no answer from Chromium to {method}")
 
     def open(self, place: Path | str) -> float:
         """Open a file or address; returns the seconds until its script had run."""
@@ -143,13 +143,16 @@ class Tab:
 
     def _told(self) -> Iterator[dict[str, Any]]:
         """What Chromium says, message by message."""
-        until = time.monotonic() + SECONDS
-        while time.monotonic() < until:
+        until = time.monotonic() + PATIENCE_S
+        while True:
             message, zero, rest = self._rest.partition(b"\0")
             if zero:
                 self._rest = rest
                 yield json.loads(message)
                 continue
+            left = max(until - time.monotonic(), 0)
+            if not select.select([self._answers], [], [], left)[0]:
+                return
             more = os.read(self._answers, 1 << 20)
             if not more:
                 return

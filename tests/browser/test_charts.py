@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,9 @@ import pytest
 from cpmon.cli.main import Status
 from cpmon.cli.main import run as run_command
 from cpmon.reduce.page.runtime import FILE
-from tests.browser.chromium import SECONDS, Tab
+from tests.browser.chromium import Tab
 from tests.browser.conftest import SCRIPT
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -26,10 +26,8 @@ RULES = (*("wcag2a", "wcag2aa", "wcag21a", "wcag21aa"), "best-practice")
 
 def drawn(tab: Tab) -> Tab:
     """The tab, when its charts are drawn as the state asks for."""
-    until = time.monotonic() + SECONDS
-    while tab.ask("document.getElementById('charts').getAttribute('aria-busy')") == "true":
-        assert time.monotonic() < until, "the charts are not drawn"
-        time.sleep(0.05)
+    is_busy = "document.getElementById('charts').getAttribute('aria-busy') == 'true'"
+    wait_until(lambda: not tab.ask(is_busy))
     return tab
 
 

@@ -6,7 +6,6 @@ import importlib.util
 import os
 import re
 import subprocess
-import time
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.browser.chromium import Tab
+from tests.waiting import wait_until
 from tools.make_site import DOCS, RENAMED, ROOT, build, make_site, relinked, stage
 
 ELSEWHERE = re.compile(
@@ -53,12 +53,9 @@ def test_a_field_is_found_by_the_search_of_a_page_opened_from_disk(site: Path, t
     tab.ask("document.querySelector('.md-search__button').click()")
     tab.ask(f"{SEARCH}.querySelector('input').focus()")
     tab.send("Input.insertText", text="pfxspint")
-    found = ""
-    deadline = time.monotonic() + 30
-    while not found and time.monotonic() < deadline:
-        time.sleep(0.2)
-        found = tab.ask(f"[...{SEARCH}.querySelectorAll('a')].map(e => e.href).join(' ')")
-    assert "dictionary/domain-00.html" in found
+    results = f"[...{SEARCH}.querySelectorAll('a')].map(e => e.href).join(' ')"
+    wait_until(lambda: tab.ask(results))
+    assert "dictionary/domain-00.html" in tab.ask(results)
     assert tab.complaints == []
     assert [one for one in tab.requested if not one.startswith(("file:", "data:"))] == []
 

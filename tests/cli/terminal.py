@@ -11,6 +11,8 @@ import time
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 
+from tests.waiting import PATIENCE_S
+
 REACTION_S = 0.2
 _STYLE = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]")
 
@@ -53,13 +55,13 @@ class Terminal:
         time.sleep(REACTION_S)
         os.write(self._end, text.encode())
 
-    def wait_for(self, text: str, times: int = 1, seconds: float = 60) -> None:
+    def wait_for(self, text: str, times: int = 1, seconds: float = PATIENCE_S) -> None:
         """Wait until a text stands on the screen so many times."""
         until = time.monotonic() + seconds
         while self.screen.count(text) < times:
             assert self._read(until - time.monotonic()), f"no {text!r} on {self.screen!r}"
 
-    def end(self, seconds: float = 60) -> int:
+    def end(self, seconds: float = PATIENCE_S) -> int:
         """Wait until the process ends; its exit status."""
         until = time.monotonic() + seconds
         while self._read(until - time.monotonic()):

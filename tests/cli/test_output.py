@@ -172,7 +172,7 @@ def test_a_pipe_is_written_to_and_stays_one(cpmon: Cpmon, perf: Path, tmp_path: 
     with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE) as reader:
         words = ("query", "SELECT 1 AS x", "--format", "csv", "--store", perf, "-o", pipe)
         assert cpmon(*words).status is Status.DONE
-        assert reader.communicate(timeout=60)[0] == b"x\n1\n"
+        assert reader.communicate(timeout=300)[0] == b"x\n1\n"
     assert pipe.is_fifo()
 
 

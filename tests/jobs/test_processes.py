@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from cpmon.jobs import Engine, InOrder
 from cpmon.jobs.processes import Processes
 from cpmon.store.sandbox.sandbox import Limits
 from tests.jobs import work
+from tests.waiting import wait_until
 
 
 @pytest.mark.parametrize("engine", [InOrder(), Processes(2)], ids=["in order", "processes"])
@@ -64,16 +64,12 @@ def test_processes_end_with_whoever_no_longer_asks_for_them(tmp_path: Path):
     finally:
         signal.signal(signal.SIGINT, before)
     pids = [int(file.read_text()) for file in files]
-    deadline = time.monotonic() + 10
-    while any(map(_alive, pids)):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    wait_until(lambda: not any(map(_alive, pids)))
 
 
 def _interrupt(files: list[Path], thread: int) -> None:
     """Send what Ctrl-C sends, and as the system does to the thread, when processes are at work."""
-    while not all(file.exists() and file.read_text() for file in files):
-        time.sleep(0.02)
+    wait_until(lambda: all(file.exists() and file.read_text() for file in files))
     signal.pthread_kill(thread, signal.SIGINT)
 
 

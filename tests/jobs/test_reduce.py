@@ -7,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import date
@@ -23,6 +22,7 @@ from cpmon.reduce.engine.planning import Selection
 from cpmon.reduce.engine.reducing import reduce, reduce_selected
 from cpmon.store import Store, connect
 from tests.fleet import fleet, pieces
+from tests.waiting import PATIENCE_S, wait_until
 
 FEW = ("user_classes_by_time", "dasd_by_control_unit", "system_config", "run_summary")
 FIRST = date(2003, 5, 6)
@@ -177,16 +177,12 @@ def test_ctrl_c_ends_all_processes_and_the_next_call_goes_on(
     place: Path, expected: dict[str, bytes]
 ):
     process = command("reduce", *FEW, "--store", place, "--jobs", "2")
-    while not [*place.glob("staging/*/*")]:  # a unit is at work
-        assert process.poll() is None
-        time.sleep(0.02)
+    wait_until(lambda: [*place.glob("staging/*/*")] or process.poll() is not None, 0.02)
+    assert process.poll() is None  # a unit is at work
     os.killpg(process.pid, signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, errors.strip()) == (130, "interrupted")
-    deadline = time.monotonic() + 20
-    while is_group_alive(process.pid):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    wait_until(lambda: not is_group_alive(process.pid))
     assert run(["reduce", *FEW, "--store", str(place)]) == Status.DONE
     assert differing(place, expected) == set()
 

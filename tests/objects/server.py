@@ -92,7 +92,7 @@ def _free_port() -> int:
 
 
 def _wait(port: int, process: subprocess.Popen[bytes]) -> None:
-    for _ in range(600):
+    for _ in range(3600):
         assert process.poll() is None, "the server has ended"
         try:
             socket.create_connection(("127.0.0.1", port), timeout=1).close()

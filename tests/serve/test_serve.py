@@ -32,6 +32,7 @@ from cpmon.store import Store
 from cpmon.store.results.reduced import LEVELS
 from cpmon.store.results.retention import Retention, plan, prune
 from tests.serve.conftest import ROOT, Answer, Server, Start
+from tests.waiting import wait_until
 
 SLOW = "select sum(a.range * b.range) from range(100000) a, range(10000000) b"
 
@@ -251,21 +252,20 @@ def _works(server: Server, seconds: float = 1.0) -> bool:
 def test_a_query_ends_when_its_reader_leaves(server: Server):
     assert server.get("query", sql="select 1").status == 200
     with _open(server, SLOW):
-        time.sleep(1)
-        assert _works(server)
-    deadline = time.monotonic() + 10
-    while _works(server) and time.monotonic() < deadline:
-        pass
-    assert not _works(server)
+        wait_until(lambda: _works(server))
+    wait_until(lambda: not _works(server))
 
 
 def _answer(server: Server, status: int) -> Answer:
     """The answer of some SQL once it has a status: that readers come and leave takes a while."""
-    deadline = time.monotonic() + 60
-    while (answer := server.get("query", sql="select 1")).status != status:
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
-    return answer
+    answers: list[Answer] = []
+
+    def is_so() -> bool:
+        answers.append(server.get("query", sql="select 1"))
+        return answers[-1].status == status
+
+    wait_until(is_so)
+    return answers[-1]
 
 
 def test_a_full_queue_refuses_for_a_while_and_those_who_left_free_it(server: Server):
@@ -273,9 +273,7 @@ def test_a_full_queue_refuses_for_a_while_and_those_who_left_free_it(server: Ser
     with ExitStack() as readers:
         for _ in range(threads + MOST_WAITING):
             readers.enter_context(_open(server, SLOW))
-        deadline = time.monotonic() + 30
-        while (refused := server.get("query", sql="select 1")).status != 503:
-            assert time.monotonic() < deadline
+        refused = _answer(server, 503)
         assert int(refused.headers["retry-after"]) > 0
         assert "server-busy" in refused.text
         assert refused.headers["x-content-type-options"] == "nosniff"
