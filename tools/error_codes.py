@@ -52,8 +52,9 @@ def faults_in(source: str, name: str) -> Iterator[Fault]:
         CatalogueError: as `catalogue`.
     """
     module = ast.parse(source)
-    functions = [node for node in ast.walk(module) if isinstance(node, ast.FunctionDef)]
-    for call in (node for node in ast.walk(module) if isinstance(node, ast.Call)):
+    nodes = [*ast.walk(module)]
+    functions = [node for node in nodes if isinstance(node, ast.FunctionDef)]
+    for call in (node for node in nodes if isinstance(node, ast.Call)):
         parts = {keyword.arg: keyword.value for keyword in call.keywords}
         if not {"code", "remedy"} & set(parts):
             continue
