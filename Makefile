@@ -21,7 +21,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all setup spark demo test test-slow check soak bench fuzz samples goldens docs pictures site lock upgrade clean help
+.PHONY: all setup spark demo test test-slow test-long check soak bench fuzz samples goldens docs pictures site lock upgrade clean help
 
 all: test check test-slow ## all that CI runs
 
@@ -72,10 +72,13 @@ demo: $(STAMP) ## the published measurements, from generated dumps to tables and
 	$(BIN)/cpmon demo -o build/demo
 
 test: $(STAMP) ## the tests, without the slow ones
-	$(PYTEST) -n $(JOBS) --dist worksteal -m "not slow"
+	$(PYTEST) -n $(JOBS) --dist worksteal -m "not slow and not long"
 
 test-slow: $(STAMP) $(SPARK) $(if $(CI),$(SITE_STAMP)) ## the slow tests
-	$(PYTEST) -n $(JOBS) --dist worksteal -m slow
+	$(PYTEST) -n $(JOBS) --dist worksteal -m "slow and not long"
+
+test-long: $(STAMP) $(SPARK) ## the longest tests, before a release
+	$(PYTEST) -n $(JOBS) --dist worksteal -m long
 
 check: $(STAMP) ## requirements, format, lint, types, import directions, SQL
 	$(BIN)/python -m pip check

@@ -1,4 +1,4 @@
-"""Random examples: a few of them in `make test`, as many as are wanted in `make test-slow`."""
+"""Random examples: a few of them in `make test`, as many as are wanted in `make test-long`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 def few_or_many(few: int, many: int = 15) -> pytest.MarkDecorator:
     """A test's argument `examples`: how many are tried."""
-    much = pytest.param(many, id="many", marks=pytest.mark.slow)
+    much = pytest.param(many, id="many", marks=pytest.mark.long)
     return pytest.mark.parametrize("examples", [pytest.param(few, id="few"), much])
 
 

@@ -59,7 +59,7 @@ def test_the_field_that_fails_is_found_by_halving():
     assert values.culprit(names, lambda some: {"t.1", "t.99"} <= {*some}) == ""
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("names", [*zip(LOW, HIGH, strict=True)], ids=" and ".join)
 def test_no_value_of_all_figures_at_once_ends_a_command(names: tuple[str, str], tmp_path: Path):
     """Each of the two runs has all fields, so each can have a value of its own."""
@@ -72,7 +72,7 @@ def test_neither_highest_deltas_nor_chance_end_a_report_rule_or_page(tmp_path: P
     check((climbing, mixed(2, structure=False)), tmp_path)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_keys_lengths_and_counts_by_chance_end_no_command_with_a_failure_of_cpmon(tmp_path: Path):
     """A run or system may be gone then, which is a usage error of the command that names it."""
     choices = mixed(3, structure=True), mixed(4, structure=True)

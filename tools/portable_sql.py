@@ -1,7 +1,7 @@
 """The SQL that other engines run too: what reductions keep to, as `tools.check_sql` holds them.
 
 Spark runs what sqlglot writes of it. What sqlglot passes on as it is, and what engines answer
-differently, is refused here by name; `make test-slow` compares every reduction on Spark itself.
+differently, is refused here by name; `make test-long` compares every reduction on Spark itself.
 """
 
 from __future__ import annotations

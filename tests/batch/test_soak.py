@@ -17,14 +17,14 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Soak:
     return last
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_good_interval_is_there_once_and_the_reports_are(done: Soak):
     assert len(done.written) == 3 * 24 * DAYS
     assert list(complaints(done)) == []
     assert any(dump.pruned for dump in done.store.dumps())
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_memory_stays_what_it_was(done: Soak):
     early, late = done.steps[3].rss, done.steps[-1].rss
     assert late < early * (1 + MOST)

@@ -118,7 +118,7 @@ def test_the_first_question_after_a_kill_is_answered(killed: Killed):
         killed.check(step)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("killed", TRIALS, indirect=True)
 def test_the_first_question_after_a_kill_at_many_steps_is_answered(
     killed: Killed,

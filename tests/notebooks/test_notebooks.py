@@ -62,9 +62,18 @@ def notebook(monkeypatch: pytest.MonkeyPatch) -> Run:
     return run
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", NOTEBOOKS)
-@pytest.mark.parametrize("system", ["TIMER", "VMTEST"])
+@pytest.mark.parametrize(
+    ("name", "system"),
+    [
+        pytest.param("first_look", "VMTEST", marks=pytest.mark.slow),
+        *(
+            pytest.param(name, system, marks=pytest.mark.long)
+            for name in NOTEBOOKS
+            for system in ("TIMER", "VMTEST")
+            if (name, system) != ("first_look", "VMTEST")
+        ),
+    ],
+)
 def test_each_notebook_is_a_script_of_any_store(
     name: str, system: str, request: pytest.FixtureRequest
 ):

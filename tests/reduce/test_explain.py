@@ -251,7 +251,7 @@ def test_a_time_without_interval_is_refused(regress: Connection) -> None:
     assert raised.value.expected and "2005-09-22" in raised.value.expected
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_quiet_system_gives_an_alarm_as_seldom_as_said(tmp_path: Path) -> None:
     """Of 24 explanations of 4 seeds at most 3 may have a line of a metric (5 %: p < 0.03)."""
     alarms = 0

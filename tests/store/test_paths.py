@@ -128,7 +128,7 @@ def answers(folder: Path, cpmon: Cpmon) -> Iterator[tuple[str, Status, str]]:
     yield "shell", shell.status, shell.text
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_command_says_the_same_in_a_folder_of_any_name(tmp_path: Path, cpmon: Cpmon):
     odd = answers(tmp_path / f"system=X/{ALL}", cpmon)
     for plain, other in zip(answers(tmp_path / "plain", cpmon), odd, strict=True):

@@ -17,14 +17,14 @@ from tools.fuzz_seeds import I64
 @pytest.mark.slow
 def test_no_dump_fells_a_command_that_reads_it(tmp_path: Path):
     fuzzer = Fuzzer(3, tmp_path)
-    assert list(fuzzer.run(range(20), results=False)) == []
-    assert fuzzer.counts["records"] > 50
+    assert list(fuzzer.run(range(8), results=False)) == []
+    assert fuzzer.counts["records"] > 20
 
 
 @pytest.mark.slow
 def test_no_store_of_damaged_dumps_fells_a_command_that_reads_it(tmp_path: Path):
     fuzzer = Fuzzer(4, tmp_path)
-    assert list(fuzzer.run(range(6))) == []
+    assert list(fuzzer.run(range(2))) == []
     assert fuzzer.counts["command report"] > 0 < fuzzer.counts["command report --html"]
 
 
