@@ -45,7 +45,15 @@ PREPARED: dict[str, Callable[[Path], None]] = {
     "forecast": save_months,
 }
 """What a page needs before its first command."""
-SLOW = {"bring-your-pages", "forecast", "generate", "ingest", "keep-years", "page-each-morning", "questions"}
+SLOW = {
+    "bring-your-pages",
+    "forecast",
+    "generate",
+    "ingest",
+    "keep-years",
+    "page-each-morning",
+    "questions",
+}
 
 
 @pytest.mark.golden
