@@ -275,6 +275,9 @@ def test_tiny_pieces_take_no_more_steps_than_large_ones(size: int, monkeypatch: 
     assert sum(steps) < 4 * len(stored) + 40 * HEAD
 
 
+AMONG_ALL = ("RDW", "FTP", "VBS", "plain")
+
+
 def hurt(stored: bytes) -> dict[str, bytes]:
     """A wrapped dump whole, cut, and with bytes changed, added or missing."""
     middle = len(stored) // 2
@@ -292,8 +295,13 @@ def hurt(stored: bytes) -> dict[str, bytes]:
     }
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("form", [*WORDS, *LINES, "VBS", "FTP, in pieces", "plain"])
+@pytest.mark.parametrize(
+    "form",
+    [
+        pytest.param(form, marks=pytest.mark.slow if form in AMONG_ALL else pytest.mark.long)
+        for form in (*WORDS, *LINES, "VBS", "FTP, in pieces", "plain")
+    ],
+)
 def test_doctor_and_ingest_agree_on_what_can_be_read(form: str, tmp_path: Path, cpmon: Cpmon):
     """In blocks of each kind a dump is whole, and hurt in two ways of nine: next in others."""
     files = []

@@ -53,7 +53,7 @@ def test_a_whole_dump_behind_a_cut_one_is_read_in_full(cut: Seed, whole: Seed):
         assert lost(front, whole, container_of(whole)) == [], len(front)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(("cut", "whole"), PAIRS)
 def test_a_whole_dump_behind_every_cut_is_read_in_full(cut: Seed, whole: Seed):
     for front in fronts(cut, every=1):
