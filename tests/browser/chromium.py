@@ -10,8 +10,9 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ import numpy as np
 from tests.waiting import PATIENCE_S
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+RULES = (*("wcag2a", "wcag2aa", "wcag21a", "wcag21aa"), "best-practice")
+"""Of axe-core: level AA of the guidelines, and good practice."""
 # Chromium reads commands from descriptor 3 and writes answers to 4, each ended by a zero byte.
 _PIPED = (
     "import os, sys; os.dup2(int(sys.argv[1]), 3); os.dup2(int(sys.argv[2]), 4);"
@@ -76,8 +79,12 @@ class Tab:
 
     def follow(self, expression: str) -> float:
         """Ask a JavaScript expression that leads to another page, and wait until that is open."""
+        return self.after(lambda: self.ask(expression))
+
+    def after(self, act: Callable[[], object]) -> float:
+        """Do what leads to another page, and wait until that is open."""
         self._loaded = False
-        self.ask(expression)
+        act()
         return self._wait()
 
     def _wait(self) -> float:
@@ -96,6 +103,28 @@ class Tab:
         )
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
+
+    def violations(self, *places: str) -> list[Any]:
+        """The rules of accessibility that parts of the page break, and where (axe-core)."""
+        self.ask(files("axe_playwright_python").joinpath("axe.min.js").read_text() + "; 0")
+        options = {"runOnly": {"type": "tag", "values": RULES}, "resultTypes": ["violations"]}
+        context = {"include": [[place] for place in places]}
+        found: list[Any] = self.ask(
+            f"axe.run({json.dumps(context)}, {json.dumps(options)})"
+            ".then(result => result.violations.map(v =>"
+            " [v.id, v.nodes.slice(0, 3).map(n => n.html.slice(0, 200))]))"
+        )
+        return found
+
+    def press(self, keys: str) -> None:
+        """Press a key and let it go, also as Shift+End or Ctrl+Enter."""
+        *held, key = [keys] if len(keys) == 1 else keys.split("+")
+        text = {"text": key} if len(key) == 1 else {"text": "\r"} if key == "Enter" else {}
+        code = {"Tab": 9, "Enter": 13}.get(key, 0)
+        modifiers = sum({"Ctrl": 2, "Shift": 8}[name] for name in held)
+        event = {"key": key, "modifiers": modifiers, "windowsVirtualKeyCode": code}
+        self.send("Input.dispatchKeyEvent", type="keyDown", **event, **text)
+        self.send("Input.dispatchKeyEvent", type="keyUp", **event)
 
     def look(self, **media: str) -> None:
         """Emulate media: media="print", or features as prefers_color_scheme="dark"."""

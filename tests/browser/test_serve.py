@@ -54,6 +54,15 @@ def test_the_box_answers_sql_by_rows_a_chart_and_files(tab: Tab, server: Server)
     assert tab.complaints == []
 
 
+def test_the_box_is_worked_by_keys(tab: Tab, server: Server):
+    tab.open(f"{server.base}query")
+    while tab.ask("document.activeElement.id") != "sql":
+        tab.press("Tab")
+    tab.send("Input.insertText", text="select 42 as answer")
+    tab.after(lambda: tab.press("Ctrl+Enter"))
+    assert tab.ask("document.querySelector('#t-answer tbody').textContent.trim()") == "42"
+
+
 def test_a_query_that_fails_says_why_and_stays_in_the_box(tab: Tab, server: Server):
     tab.open(f"{server.base}query?sql=select+*+from+nosuch")
     assert "nosuch" in tab.ask("document.querySelector('[role=alert]').textContent")
@@ -69,4 +78,5 @@ def test_the_box_fits_the_window(tab: Tab, server: Server, scheme: str, width: i
     assert tab.ask("document.documentElement.scrollWidth") <= width
     box = "document.querySelector('textarea').getBoundingClientRect()"
     assert tab.ask(f"{box}.width") > width / 2
+    assert tab.violations("header", "main") == []
     assert tab.complaints == []

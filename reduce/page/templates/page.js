@@ -60,5 +60,8 @@
   document.querySelectorAll("input[type=search]").forEach((input) => {
     filterable(input, document.getElementById(input.getAttribute("aria-controls")));
   });
+  document.querySelector("form.sql textarea")?.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) event.target.form.requestSubmit();
+  });
   document.documentElement.dataset.ready = "yes";
 })();
