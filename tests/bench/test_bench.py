@@ -188,7 +188,7 @@ def test_a_bar_holds_at_its_limit(value: float, at_least: bool, holds: bool):
     assert Bar("peak", 1.4 - value, 0.7, not at_least).holds is holds
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_serving_is_measured_by_readers_at_once_and_leaves_nothing(tmp_path: Path):
     (section,) = serving.measure(tmp_path, 3)
     figures = [row.figures["median s"] for row in section.rows]

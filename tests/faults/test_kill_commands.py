@@ -26,6 +26,8 @@ for little. Those of `ingest` are all tried by test_kill_steps."""
 QUICK = ("ingest", "schema import")
 EXPORT = "store export"
 """Libraries write for it whose steps are not seen from here: it is killed at moments as well."""
+PAGES = "report"
+"""It draws the pages of a run up to seven times."""
 THOROUGH = (*QUICK, "store prune", "store compact")
 
 
@@ -83,8 +85,13 @@ def test_a_killed_command_is_completed_by_the_next(name: str, tmp_path: Path, vi
     check(name, tmp_path, victim, SOME)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.long if name == PAGES else pytest.mark.slow)
+        for name in COMMANDS
+    ],
+)
 def test_a_command_killed_at_many_steps_is_completed(name: str, tmp_path: Path, victim: Victim):
     check(name, tmp_path, victim, MANY if name in THOROUGH else SOME)
 
