@@ -223,7 +223,8 @@ def test_every_damaged_file_is_named_or_done_without(made: Site, cpmon: Cpmon, c
     assert whole.status in ENDED, whole.err
     wrong: list[str] = []
     turn = [*READERS, *WRITERS].index(command)
-    for number, kind in enumerate(FILES):
+    # Every second file, and the others for the next command: each is damaged for ten of them.
+    for number, kind in [*enumerate(FILES)][turn % 2 :: 2]:
         ways = [how for how in DAMAGES if applies(kind, how)]
         try:
             check(made, cpmon, kind, ways[(number + turn) % len(ways)], command, whole)
