@@ -88,6 +88,9 @@ class Tile(Table, frozen=True):
     `rule` is the exception rule with its limit. For a report by time the tile shows the mean and
     counts the intervals beyond the limit; for one by object it shows the greatest value and counts
     the objects. `noun` replaces the unit of the metric.
+
+    It has no methods: msgspec hides instances that hold texts only from the garbage collector, so
+    what a method refers to would outlive this module, the types of DuckDB too, and these complain.
     """
 
     label: str
@@ -95,11 +98,6 @@ class Tile(Table, frozen=True):
     column: str
     rule: str = ""
     noun: str | None = None
-
-    @property
-    def unit(self) -> str:
-        """The unit of the metric, or the noun of the tile."""
-        return unit_of(self.report, self.column) if self.noun is None else self.noun
 
 
 class Page(Table, frozen=True):

@@ -32,7 +32,7 @@ from ..reports.report import ReportResult, report
 from ..reports.report_sql import Span
 from ..rules.exceptions import exceptions
 from ..rules.rendering import unknowns
-from .chart import TILES, Tile, charts, column_of, object_name, read_points
+from .chart import TILES, Tile, charts, column_of, object_name, read_points, unit_of
 from .episodes import (
     LOG_COLUMNS,
     USER_COLUMNS,
@@ -93,8 +93,9 @@ def _shown(tile: Tile, result: ReportResult, limit: float | None, zone: ZoneInfo
     keys = [column_of(result.report, key) for key in result.report.keys]
     detail = _highest(result, column, where, zone) if over_time else object_name(keys, where)
     noun = "intervals" if over_time else "objects"
-    state, verdict = _verdict(limit, tile.unit, column.scale, values, noun)
-    return Shown(tile.label, cell_text(column, value, zone), tile.unit, detail, state, verdict)
+    unit = unit_of(tile.report, tile.column) if tile.noun is None else tile.noun
+    state, verdict = _verdict(limit, unit, column.scale, values, noun)
+    return Shown(tile.label, cell_text(column, value, zone), unit, detail, state, verdict)
 
 
 def _highest(

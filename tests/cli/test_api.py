@@ -104,6 +104,13 @@ def test_importing_cpmon_imports_no_library():
     assert subprocess.run(words, capture_output=True, check=True).stdout == b"set()\n"
 
 
+def test_a_program_ends_without_complaints_of_libraries():
+    """The fault: DuckDB listed what had not been let go, after each program that made a report."""
+    code = f"import cpmon; cpmon.read({str(DUMP)!r}).report('PROCESSORS')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("", "")
+
+
 def test_a_dump_is_read_without_a_store():
     with api.read(DUMP) as dump:
         assert {"sytrsp", "useact"} <= set(dump) and "interval" not in dump
