@@ -62,7 +62,7 @@ class Altered:
 OTHERS = [name for name in SYSTEMS if name != "lab"]
 ALTERED = [
     pytest.param(("lab", 3, 2), id="few"),
-    *(pytest.param((name, 5, 3), id=name, marks=pytest.mark.slow) for name in OTHERS),
+    *(pytest.param((name, 3, 2), id=name, marks=pytest.mark.slow) for name in OTHERS),
 ]
 """A system, and how many runs of each kind: to compute them takes longer than to report them."""
 
@@ -129,8 +129,13 @@ def test_whatever_counters_say_no_figure_is_impossible(altered: Altered):
         assert all(value is None or low - 0.001 <= value / scale <= high for value in line.values)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("system", "count"), [("lab", 3), ("engines", 2)])
+@pytest.mark.parametrize(
+    ("system", "count"),
+    [
+        pytest.param("engines", 1, marks=pytest.mark.slow),
+        pytest.param("lab", 3, marks=pytest.mark.long),
+    ],
+)
 def test_what_is_kept_of_odd_counters_is_what_would_be_computed(
     system: str, count: int, tmp_path: Path
 ):
