@@ -22,7 +22,7 @@ from ..render.printing import Format
 from ..store.catalogue.connection import Connection, point
 from ..store.scope import Scope
 from .metrics.metric import TIME, Kind, ReportColumn
-from .metrics.report_set import END, Lines, Report, metric_of, reports
+from .metrics.report_set import Lines, Report, end_column, metric_of, reports
 from .metrics.rollups import amount_of, rollup_of, sum_of, time_of
 from .page.chart import POINTS, Chart, Points, with_gaps
 from .page.drawing import over_time
@@ -304,10 +304,10 @@ def _columns(column: ReportColumn, limit: Threshold | None) -> tuple[ReportColum
     }
     figures = [replace(figure, name=name, label=label) for name, label in names.items()]
     if limit is None:
-        return (END, *figures)
+        return (end_column(), *figures)
     percent = {"met": "Met|in it", "met_by": "Met|by then"}
     chances = [ReportColumn(name, label, "%", 7, Format(1), 100) for name, label in percent.items()]
-    return (END, *figures, *chances)
+    return (end_column(), *figures, *chances)
 
 
 def _lines(paths: Paths, length: int, limit: Threshold | None, zone: ZoneInfo) -> pa.Table:

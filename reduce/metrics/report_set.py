@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import functools
 import io
 import json
 import re
@@ -412,5 +413,7 @@ def _column(reduction: str, column: str | ColumnKeys, place: str) -> ReportColum
     return replace(shown, is_optional=keys.optional)
 
 
-END = metric_of("", "interval_end").report_column()
-"""The report column with the end of the interval."""
+@functools.cache
+def end_column() -> ReportColumn:
+    """The report column with the end of the interval."""
+    return metric_of("", "interval_end").report_column()

@@ -22,7 +22,7 @@ from ...config.moments import fixed_offset_s
 from ...core.errors import CpmonError, unknown
 from ..metrics import metric_of
 from ..metrics.metric import TIME, ReportColumn
-from ..metrics.report_set import END, Lines, Report, own_documents, reports
+from ..metrics.report_set import Lines, Report, end_column, own_documents, reports
 from ..reports.cells import cell_text
 from ..reports.narrowing import known_column
 from ..reports.report_sql import Asked, Span, lines_sql, source_of
@@ -230,7 +230,7 @@ class _Reader:
         self, report: Report, columns: tuple[ReportColumn, ...], keys: tuple[str, ...]
     ) -> tuple[str, list[Any]]:
         """SELECT of columns by time and by keys, and the values of its parameters."""
-        shown = replace(report, columns=(END, *columns), lines=Lines.TIME, keys=keys)
+        shown = replace(report, columns=(end_column(), *columns), lines=Lines.TIME, keys=keys)
         source, _ = source_of(self.con, report, self.span, self.by, self.zone)
         return lines_sql(shown, self.span, source, Asked(True, self.by, self.zone.key))
 

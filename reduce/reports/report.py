@@ -26,7 +26,7 @@ from ...store.catalogue.connection import point, systems_of
 from ...store.results.lineage import lineages
 from ...store.scope import Scope
 from ..metrics.metric import TIME, Kind
-from ..metrics.report_set import END, Lines, Report, reports
+from ..metrics.report_set import Lines, Report, end_column, reports
 from ..metrics.views import DOUBTS
 from ..reductions.reductions import inferred_notes, reduction, reductions, tables_of
 from .cells import cell_text, utc
@@ -380,7 +380,7 @@ def _shown(definition: Report, over_time: bool) -> Report:
         return definition
     columns = tuple(c for c in definition.columns if c.name != TIME or over_time)
     if over_time and columns[0].name != TIME:
-        columns = (END, *columns)
+        columns = (end_column(), *columns)
     return replace(definition, columns=columns)
 
 

@@ -23,13 +23,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from ...core.errors import CpmonError, UnreadableError
 from ..files.disk import sync_folder, write_durably, writing
@@ -40,6 +39,9 @@ from .landed_dump import ABOUT, MONTHS, LandedDump, line
 from .manifest import UPLOAD
 from .staging import TableWriter
 from .store import Store
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
 
 PLACES = tuple(
     pa.field(name, kind)
@@ -151,6 +153,8 @@ class _Rows:
 
     @contextmanager
     def _opened(self, folder: str) -> Iterator[pq.ParquetFile]:
+        import pyarrow.parquet as pq  # takes 20 ms, which readers do without
+
         name = f"{folder}/{self._table}.parquet"
         with readable(self._files.uri(name)), pq.ParquetFile(self._files.opened(name)) as file:
             yield file
