@@ -46,22 +46,27 @@ PREPARED: dict[str, Callable[[Path], None]] = {
 }
 """What a page needs before its first command."""
 SLOW = {
-    "bring-your-pages",
-    "forecast",
-    "generate",
-    "ingest",
-    "keep-years",
-    "page-each-morning",
-    "questions",
+    *("README", "bring-your-pages", "chargeback", "compare-a-change", "explain", "from-vmprf"),
+    *("generate", "ingest", "keep-years", "nightly-thirty-systems", "page-each-morning"),
+    *("questions", "store", "validation"),
 }
+LONG = {"forecast"}
+"""Hours of 16 weeks are reduced for it."""
+
+
+def marks(page: str) -> tuple[pytest.MarkDecorator, ...]:
+    if page in LONG:
+        return (pytest.mark.long,)
+    return (pytest.mark.slow,) if page in SLOW else ()
+
+
 
 
 @pytest.mark.golden
 @pytest.mark.parametrize(
     "page",
     [
-        pytest.param(p, id=p.file.stem, marks=pytest.mark.slow if p.file.stem in SLOW else ())
-        for p in pages()
+        pytest.param(p, id=p.file.stem, marks=marks(p.file.stem)) for p in pages()
     ],
 )
 def test_every_command_prints_what_its_page_shows(

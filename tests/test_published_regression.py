@@ -44,6 +44,7 @@ def test_every_published_cell_prints_again_but_the_listed_ones(
     assert set(printed) == set(expected)
 
 
+@pytest.mark.slow
 def test_tables_mark_what_rests_on_an_assumed_place(tables: dict[str, ComparisonTable]) -> None:
     for table in tables.values():
         rests = ABOVE in {row.label for row in table.spec.rows}

@@ -170,8 +170,13 @@ CASES: dict[str, tuple[tuple[Callable[[Damage], None], ...], set[str]]] = {
 """What is done to a dump, to different records of it, and what must be said of that."""
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(case, marks=pytest.mark.slow if case in USUAL else pytest.mark.long)
+        for case in CASES
+    ],
+)
 def test_check_validate_reports_and_pages_say_the_same(
     case: str,
     cpmon: Cpmon,  # noqa: F811
