@@ -60,14 +60,10 @@ def marks(page: str) -> tuple[pytest.MarkDecorator, ...]:
     return (pytest.mark.slow,) if page in SLOW else ()
 
 
-
-
 @pytest.mark.golden
 @pytest.mark.parametrize(
     "page",
-    [
-        pytest.param(p, id=p.file.stem, marks=marks(p.file.stem)) for p in pages()
-    ],
+    [pytest.param(p, id=p.file.stem, marks=marks(p.file.stem)) for p in pages()],
 )
 def test_every_command_prints_what_its_page_shows(
     page: Page, tmp_path: Path, request: pytest.FixtureRequest
