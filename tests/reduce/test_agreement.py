@@ -167,8 +167,8 @@ CASES: dict[str, tuple[tuple[Callable[[Damage], None], ...], set[str]]] = {
         {"SYTPRP is missing", "SYTPRP was not sampled before"},
     ),
 }
-USUAL = ("sound", "slip, restart, stale block")
 """What is done to a dump, to different records of it, and what must be said of that."""
+USUAL = ("sound", "slip, restart, stale block")
 
 
 @pytest.mark.parametrize(

@@ -59,10 +59,11 @@ class Altered:
     odd: dict[str, list[Change]]
 
 
-OTHERS = [name for name in SYSTEMS if name != "lab"]
+OTHERS = [name for name in SYSTEMS if name not in {"lab", "smt"}]
 ALTERED = [
     pytest.param(("lab", 3, 2), id="few"),
-    *(pytest.param((name, 3, 2), id=name, marks=pytest.mark.slow) for name in OTHERS),
+    pytest.param(("smt", 3, 2), id="smt", marks=pytest.mark.slow),
+    *(pytest.param((name, 5, 3), id=name, marks=pytest.mark.long) for name in OTHERS),
 ]
 """A system, and how many runs of each kind: to compute them takes longer than to report them."""
 
