@@ -109,6 +109,7 @@ def few_reports(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(content, "TILES", ())
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_reports")
 def test_the_index_of_all_days_grows_and_days_that_did_not_change_stay(
     site: Site, monkeypatch: pytest.MonkeyPatch
@@ -144,6 +145,7 @@ def test_the_index_of_all_days_grows_and_days_that_did_not_change_stay(
     assert '<a href="../../index.html">all days</a>' in (out / f"{day}/index.html").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_reports")
 def test_pages_that_come_out_the_same_keep_their_time(site: Site):
     site.put(FIRST.name, FIRST.data)

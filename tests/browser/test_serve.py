@@ -10,6 +10,8 @@ import pytest
 from tests.browser.chromium import Tab
 from tests.serve.conftest import Server, servers
 
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
 SQL = "select interval_end, total_util, tv_ratio from system_summary_by_time order by all"
 
 

@@ -173,6 +173,7 @@ def test_a_file_that_is_no_dump_is_refused():
         api.read(ROOT / "README.md")
 
 
+@pytest.mark.slow
 def test_a_store_answers_what_the_commands_print(cpmon: Cpmon, perf: Path):
     store = api.open(perf)
     assert {"2600NP", "3600P1"} <= set(store.runs["run_id"])

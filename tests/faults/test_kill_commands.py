@@ -26,8 +26,8 @@ for little. Those of `ingest` are all tried by test_kill_steps."""
 QUICK = ("ingest", "schema import")
 EXPORT = "store export"
 """Libraries write for it whose steps are not seen from here: it is killed at moments as well."""
-PAGES = "report"
-"""It draws the pages of a run up to seven times."""
+LENGTHY = {"report", "batch run"}
+"""They draw pages or land days up to seven times."""
 THOROUGH = (*QUICK, "store prune", "store compact")
 
 
@@ -88,7 +88,7 @@ def test_a_killed_command_is_completed_by_the_next(name: str, tmp_path: Path, vi
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=pytest.mark.long if name == PAGES else pytest.mark.slow)
+        pytest.param(name, marks=pytest.mark.long if name in LENGTHY else pytest.mark.slow)
         for name in COMMANDS
     ],
 )

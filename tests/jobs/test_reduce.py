@@ -52,6 +52,7 @@ def differing(store: Store | Path, expected: dict[str, bytes]) -> set[str]:
     return {name for name in found if found[name] != expected[name]}
 
 
+@pytest.mark.slow
 def test_two_processes_write_the_same_bytes(place: Path, expected: dict[str, bytes]):
     assert run(["reduce", *FEW, "--store", str(place), "--jobs", "2"]) == Status.DONE
     assert differing(place, expected) == set()
@@ -81,7 +82,7 @@ def complete(landed: Path, tmp_path_factory: pytest.TempPathFactory) -> Store:
     return store
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_all_reductions_are_the_same_bytes_by_any_number_of_processes(complete: Store, place: Path):
     store = Store(place)
     reduced = reduce_selected(store, (), replace(Settings(), threads=1), engine=Processes(3))
@@ -90,7 +91,7 @@ def test_all_reductions_are_the_same_bytes_by_any_number_of_processes(complete: 
     assert differing(store, expected) == set()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_what_is_kept_has_the_keys_that_order_its_rows(complete: Store):
     """Rows of equal keys would stand in the order that threads leave them in."""
     with connect(complete, reductions()) as connection:
@@ -173,6 +174,7 @@ def test_two_at_the_same_time_leave_no_wrong_or_half_piece(place: Path, expected
     assert [*(place / "staging").iterdir()] == []
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_all_processes_and_the_next_call_goes_on(
     place: Path, expected: dict[str, bytes]
 ):

@@ -143,6 +143,7 @@ def regress(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connection]:
         yield con
 
 
+@pytest.mark.slow
 def test_the_regression_pair_names_moves_below_2g_and_diagnose_44(regress: Connection) -> None:
     # Published: z/VM 5.2.0 no longer moves pages below 2 GB; DIAGNOSE X'44' by the normal path
     # decreased by 85 %.
@@ -155,6 +156,7 @@ def test_the_regression_pair_names_moves_below_2g_and_diagnose_44(regress: Conne
     assert names(found, 1) == [("system", "move_2g_rate")]
 
 
+@pytest.mark.slow
 def test_the_base_run_can_be_named(regress: Connection) -> None:
     found = explain(regress, run="VSE520", base="VSE510")
     assert names(found, 1) == [("system", "move_2g_rate")]
@@ -212,6 +214,7 @@ def test_an_object_with_an_unknown_value_contributes_nothing(tmp_path: Path) -> 
     assert {each.object for each in line.contributors} == {"STOPPED"}
 
 
+@pytest.mark.slow
 def test_hours_of_other_days_are_those_of_the_zone(tmp_path: Path) -> None:
     """Each day is busy from 9 to 10 in Berlin, where summer time begins on the last one."""
     berlin, quarter = ZoneInfo("Europe/Berlin"), 900

@@ -16,6 +16,7 @@ from cpmon.store.scope import Scope
 from tests.validate.conftest import SAMPLES
 
 SOUND = ("timer", "large-storage", "cp-regression", "linux-dasd-mdc", "pfault", "small-lab")
+AMONG_ALL = ("large-storage", "small-lab")
 
 
 def failed(store: Store) -> dict[str, Severity]:
@@ -27,8 +28,13 @@ def failed(store: Store) -> dict[str, Severity]:
     return {name: severity for name, severity in rules.items() if severity is not Severity.INFO}
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("scenario", SOUND)
+@pytest.mark.parametrize(
+    "scenario",
+    [
+        pytest.param(name, marks=pytest.mark.slow if name in AMONG_ALL else pytest.mark.long)
+        for name in SOUND
+    ],
+)
 def test_a_sound_measurement_passes(tmp_path: Path, scenario: str):
     store = Store(tmp_path / "store", create=True)
     for dump in sorted((SAMPLES / scenario).glob("*.mon.zst")):
