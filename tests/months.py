@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Container
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
@@ -59,14 +62,17 @@ def months(busy: np.ndarray, missing: Container[int] = (), ipl: int = -1, users:
 
 
 def store_of_months(folder: Path, data: bytes) -> Store:
-    """A store with the reduced hours of a dump."""
-    file = folder / "months.mon"
+    """A store with the reduced hours of a dump, in `perf` of a folder."""
+    return Store(Path(shutil.copytree(_reduced(data).name, folder, dirs_exist_ok=True)) / "perf")
+
+
+@cache
+def _reduced(data: bytes) -> TemporaryDirectory[str]:
+    """A folder with the store and the dump: to reduce a hundred days takes most of such a test."""
+    made = TemporaryDirectory(prefix="cpmon-months-")
+    file = Path(made.name) / "months.mon"
     file.write_bytes(data)
-    store = Store(folder / "perf", create=True)
+    store = Store(Path(made.name) / "perf", create=True)
     ingest(file, store)
-    reduce(
-        store,
-        ["processors_by_time", "system_summary_by_time", "system_summary2_by_time"],
-        Settings(),
-    )
-    return store
+    reduce(store, ["processors_by_time", "system_summary_by_time"], Settings())
+    return made
