@@ -109,11 +109,7 @@ class Connection(_Base):
             self._landed.point(ALL)
 
     def forget(self) -> None:
-        """Drops all relations; they are created again from the current content of the store."""
-        for relation, kind in self._made.items():
-            # Not a temporary table of this name, as `pinned` creates.
-            qualified = relation_name(relation if "." in relation else f"main.{relation}")
-            self._duckdb.execute(f"DROP {kind} memory.{qualified}")
+        """Lets all relations be created again from the current content of the store."""
         self._made.clear()
         self._landed.forget()
 
@@ -204,7 +200,7 @@ class Connection(_Base):
             self._create(relation, "VIEW", self._reduction(table))
 
     def _create(self, relation: str, kind: str, select: str) -> None:
-        self._duckdb.execute(f"CREATE {kind} {relation_name(relation)} AS {select}")
+        self._landed.create(relation, kind, select)
         self._made[relation] = kind
 
     def _reduction(self, reduction: str) -> str:
