@@ -21,7 +21,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all setup spark demo test test-slow test-long check soak bench fuzz samples goldens docs pictures site lock upgrade clean help
+.PHONY: all setup spark demo test test-slow test-long check soak bench fuzz samples goldens docs site lock upgrade clean help
 
 all: test check test-slow ## all that CI runs
 
@@ -106,10 +106,8 @@ samples: $(STAMP) ## rebuild sample-data/ from its recipes
 goldens: $(STAMP) ## rewrite tests/golden/; review the diff line by line
 	$(PYTEST) -m golden --goldens
 
-docs: $(STAMP) ## rewrite the generated pages of docs/
+docs: $(STAMP) ## rewrite the generated pages of docs/ and, by Chromium, their pictures
 	$(BIN)/python -m tools.make_docs
-
-pictures: $(STAMP) ## make the pictures of docs/images again, by Chromium
 	$(BIN)/python -m tools.make_pictures
 
 site: $(SITE_STAMP) ## the documentation as a site in build/site/html, which needs no network

@@ -1,7 +1,7 @@
-"""Make the pictures of pages in docs/images: `python -m tools.make_pictures`, by `make pictures`.
+"""Make the pictures of pages in docs/images: `python -m tools.make_pictures`, run by `make docs`.
 
 They show a run of the sample data as Chromium does. Other fonts make other pictures, so they are
-made where it is worth it, and not checked.
+not checked, and stay as they are where there is no Chromium.
 """
 
 from __future__ import annotations
@@ -22,19 +22,17 @@ ZOOMED = "#from=2001-11-13T14:01:30Z&to=2001-11-13T14:03:00Z&hide=utilization:Wa
 BUSY = "document.getElementById('charts').ariaBusy"
 
 
-def make_pictures(folder: Path) -> None:
+def make_pictures(program: str, folder: Path) -> None:
     """Write the pictures.
 
     Args:
-        folder: for a store and its pages.
+        program: Chromium. folder: for a store and its pages.
     """
     dump, store = ROOT / "sample-data" / "timer" / f"{RUN}.mon.zst", str(folder / "store")
     run(["ingest", str(dump), "--store", store])
     run(["reduce", "--store", store])
     run(["report", "--html", "--store", store, "--run", RUN, "-o", str(folder / "pages")])
     page = (folder / "pages" / f"run-{RUN}.html").as_uri()
-    program = find_chromium()
-    assert program, "no Chromium on the PATH"
     with chromium(program, folder / "profile", "--hide-scrollbars") as tab:
         tab.resize(WIDTH, HEIGHT)
         tab.open(page)
@@ -51,11 +49,14 @@ def _show_values(tab: Tab) -> None:
     while tab.ask(BUSY) == "true":
         time.sleep(0.1)
     tab.ask("document.querySelector('#c-master .over').focus({preventScroll: true})")
-    tab.send("Input.dispatchKeyEvent", type="keyDown", key="ArrowRight")
+    tab.press("ArrowRight")
     tab.ask("document.getElementById('charts').scrollIntoView()")
 
 
 if __name__ == "__main__":
-    with TemporaryDirectory() as made:
-        make_pictures(Path(made))
+    if found := find_chromium():
+        with TemporaryDirectory() as made:
+            make_pictures(found, Path(made))
+    else:
+        print("no Chromium on the PATH: the pictures stay as they are", file=sys.stderr)
     sys.exit()
