@@ -66,6 +66,7 @@ def test_a_day_whose_report_failed_is_written_when_the_settings_are_corrected(si
     assert site.state["open"] == {}
 
 
+@pytest.mark.slow
 def test_a_day_without_a_run_has_a_page_of_the_system(site: Site, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(content, "reports", dict)
     monkeypatch.setattr(content, "charts", list)

@@ -152,6 +152,7 @@ def test_an_interval_that_ended_a_second_late_is_in_time():
         assert dump["mtrsys"].arrow().num_rows == 1
 
 
+@pytest.mark.slow
 def test_a_dump_is_reported_without_a_store(cpmon: Cpmon, perf: Path):
     store = api.open(perf)
     with api.read(DUMP) as dump:
@@ -235,6 +236,7 @@ def test_a_dump_is_not_asked_by_spark(cpmon: Cpmon):
     assert answer.status is Status.USAGE and "leave out --engine" in answer.err
 
 
+@pytest.mark.slow
 def test_a_store_explains_and_finds_exceptions_as_the_commands_do(cpmon: Cpmon, tmp_path: Path):
     store = api.open(tmp_path / "perf", create=True)
     for run in ("APS9220", "APT9280"):
@@ -256,6 +258,7 @@ def test_a_store_explains_and_finds_exceptions_as_the_commands_do(cpmon: Cpmon, 
     assert raised.value.code == "name-unknown"
 
 
+@pytest.mark.slow
 def test_a_store_forecasts_as_the_command_does(cpmon: Cpmon, tmp_path: Path):
     store_of_months(tmp_path, months(shares(8)))
     store = api.open(tmp_path / "perf")

@@ -21,6 +21,7 @@ def test_two_runs_are_compared_without_a_table(cpmon: Cpmon, perf: Path):
     assert total["reason"].startswith("3 intervals of the steady state of 2600NP have a value")
 
 
+@pytest.mark.slow
 def test_a_part_of_each_run_is_compared_as_a_run_with_that_steady_state(cpmon: Cpmon, perf: Path):
     runs = ("compare", "--base", "2600NP", "--run", "3600P1", "--store", perf, "--format", "json")
     whole = cpmon(*runs)

@@ -164,6 +164,7 @@ def test_the_base_run_can_be_named(regress: Connection) -> None:
         explain(regress, run="VSE520", base="VSE511")
 
 
+@pytest.mark.slow
 def test_json_has_what_the_text_has_and_says_what_is_missing(regress: Connection) -> None:
     found = explain(regress, run="APT9280")
     document = json.loads(render_explanation(found, "json"))
@@ -184,6 +185,7 @@ def test_json_has_what_the_text_has_and_says_what_is_missing(regress: Connection
     assert b"<!DOCTYPE html>" in render_explanation(found, "html")
 
 
+@pytest.mark.slow
 def test_the_timer_pair_names_the_master_processor(tmp_path: Path) -> None:
     # Published: timer management moved away from the master processor.
     scenario = load_scenario("timer")
