@@ -11,6 +11,7 @@ from cpmon.cli.main import Status
 from tests.cli.answer import Cpmon
 
 
+@pytest.mark.slow
 def test_an_interval_is_explained(cpmon: Cpmon, perf: Path, tmp_path: Path):
     words = ("explain", "--at", "2001-11-13T14:02:30", "--store", perf)
     document = json.loads(cpmon(*words, "--format", "json").text)

@@ -29,6 +29,7 @@ def rows(store: Path, sql: str) -> list[tuple[object, ...]]:
         return connection.execute(sql).fetchall()
 
 
+@pytest.mark.slow
 def test_a_duckdb_file_has_all_rows_and_comments(cpmon: Cpmon, store: Path, tmp_path: Path):
     file = tmp_path / "perf.duckdb"
     answer = cpmon("store", "export", "--store", store, "--duckdb", file)

@@ -26,6 +26,7 @@ def few_reports(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(content, "charts", lambda: chart.CHARTS[:1])
 
 
+@pytest.mark.slow
 def test_tables_link_the_pages_of_the_greatest_and_every_link_leads_to_a_file(
     cpmon: Cpmon, perf: Path, tmp_path: Path
 ):
@@ -102,6 +103,7 @@ def test_a_log_links_the_objects_that_it_names():
     assert named_in_log(texts, links) == ["p.html", "d.html", "u.html", "", "", "", ""]
 
 
+@pytest.mark.slow
 def test_settings_of_a_user_are_no_chart(cpmon: Cpmon, perf: Path, tmp_path: Path):
     answer = cpmon(*PAGES, "--user", "LINUX186", "--store", perf, "-o", tmp_path)
     assert answer.status == Status.DONE, answer.err
@@ -111,6 +113,7 @@ def test_settings_of_a_user_are_no_chart(cpmon: Cpmon, perf: Path, tmp_path: Pat
     assert figures and not [name for name in figures if name.startswith("user_config")]
 
 
+@pytest.mark.slow
 def test_values_of_a_comparison_lead_to_their_charts_on_pages_beside_it(
     cpmon: Cpmon, perf: Path, tmp_path: Path
 ):

@@ -195,6 +195,7 @@ def test_a_question_takes_parameters_in_a_file_too(site: Path, cpmon: Cpmon):
     assert len(cpmon("query", "--file", "q.sql", "--format", "json").rows) == 2
 
 
+@pytest.mark.slow
 def test_it_is_on_pages_and_drawn(site: Path, cpmon: Cpmon):
     assert cpmon("report", "--html", "-o", "pages").status is Status.DONE
     (page,) = (site / "pages").glob("system-*.html")

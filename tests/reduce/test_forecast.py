@@ -204,6 +204,7 @@ def test_values_do_not_exceed_what_a_metric_can_be(store: Store):
     assert "farther ahead (400 days) than back (112 days)" in notes(found, "ahead")
 
 
+@pytest.mark.slow
 def test_hours_that_are_never_measured_are_not_forecast(tmp_path: Path):
     at_night = {n for n in range(8 * WEEK_HOURS) if (n + 10) % 24 < 6}
     found = told(store_of_months(tmp_path, months(shares(8), missing=at_night)))
