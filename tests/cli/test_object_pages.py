@@ -43,6 +43,7 @@ def test_tables_link_the_pages_of_the_greatest_and_every_link_leads_to_a_file(
     assert any(href.startswith("run-2600NP/processor-") for href in linked)
 
 
+@pytest.mark.slow
 def test_the_page_of_one_object_is_made_on_demand(cpmon: Cpmon, perf: Path, tmp_path: Path):
     answer = cpmon(*PAGES, "--user", "LINUX186", "--store", perf, "-o", tmp_path)
     assert answer.status == Status.DONE, answer.err
@@ -55,6 +56,7 @@ def test_the_page_of_one_object_is_made_on_demand(cpmon: Cpmon, perf: Path, tmp_
     assert [path.name for path in (tmp_path / "run-2600NP").iterdir()] == ["user-linux186.html"]
 
 
+@pytest.mark.slow
 def test_an_object_without_a_line_is_named(cpmon: Cpmon, perf: Path, tmp_path: Path):
     answer = cpmon(*PAGES, "--user", "NOBODY", "--store", perf, "-o", tmp_path)
     assert answer.status == Status.USAGE

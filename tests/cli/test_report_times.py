@@ -91,6 +91,7 @@ def test_lines_of_other_lengths_are_refused(cpmon: Cpmon, store: Path, by: str, 
     assert (answer.status, text in answer.err) == (Status.USAGE, True)
 
 
+@pytest.mark.slow
 def test_pages_print_times_of_the_zone_of_their_system(cpmon: Cpmon, store: Path, tmp_path: Path):
     until = " ".join(lines(cpmon, "--store", store, "--tz", "UTC")[2][:2])
     own = shutil.copytree(store, tmp_path / "store")

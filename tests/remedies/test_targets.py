@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.dumps import dump, fields, interval
 from tests.remedies.conftest import dump_of
 from tests.remedies.trying import Attempt, tries
@@ -19,6 +21,7 @@ def test_an_output_that_is_an_input_gets_another_name(tried: Attempt, tmp_path: 
     tried.works("slice", file, "-o", tmp_path / "b.mon")
 
 
+@pytest.mark.slow
 @tries("output-folder-missing")
 def test_a_missing_folder_is_made_with_parents(tried: Attempt, lab: Path, tmp_path: Path):
     file = tmp_path / "a.mon"

@@ -69,6 +69,7 @@ def without(files: dict[str, list[Row]], *columns: str) -> dict[str, list[Row]]:
     }
 
 
+@pytest.mark.slow
 def test_a_page_of_a_shipped_layout_confirms_it_in_every_spelling(subtests: pytest.Subtests):
     for dsect in RECORDS:
         with subtests.test(dsect=dsect):

@@ -22,6 +22,7 @@ ADDRESSES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("address", ADDRESSES)
 def test_an_address_of_the_page_is_answered_by_relative_links(server: Server, address: str):
     answer = server.get(address.removeprefix("/"))
