@@ -56,7 +56,7 @@ def test_the_page_of_one_object_is_made_on_demand(cpmon: Cpmon, perf: Path, tmp_
     assert [path.name for path in (tmp_path / "run-2600NP").iterdir()] == ["user-linux186.html"]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_an_object_without_a_line_is_named(cpmon: Cpmon, perf: Path, tmp_path: Path):
     answer = cpmon(*PAGES, "--user", "NOBODY", "--store", perf, "-o", tmp_path)
     assert answer.status == Status.USAGE
@@ -105,7 +105,7 @@ def test_a_log_links_the_objects_that_it_names():
     assert named_in_log(texts, links) == ["p.html", "d.html", "u.html", "", "", "", ""]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_settings_of_a_user_are_no_chart(cpmon: Cpmon, perf: Path, tmp_path: Path):
     answer = cpmon(*PAGES, "--user", "LINUX186", "--store", perf, "-o", tmp_path)
     assert answer.status == Status.DONE, answer.err

@@ -120,8 +120,13 @@ def test_a_byte_costs_a_list_no_more_in_a_longer_dump(build: Build, how: Contain
     bounded(inventory, build, how)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("reader", [read, check], ids=["ingest", "check"])
+@pytest.mark.parametrize(
+    "reader",
+    [
+        pytest.param(read, id="ingest", marks=pytest.mark.slow),
+        pytest.param(check, id="check", marks=pytest.mark.long),
+    ],
+)
 @pytest.mark.parametrize(("build", "how"), DUMPS)
 def test_a_byte_costs_no_reader_more_in_a_longer_dump(
     build: Build, how: Container, reader: Callable[[bytes, Container], object]

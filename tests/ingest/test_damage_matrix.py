@@ -202,7 +202,7 @@ def each_by_two() -> list[Any]:
     What a file or a pipe holds is the same behind all of them: a few cases by each show that.
     """
     trials = [(case, QUICK, ()) for case in CASES]
-    trials += [(c, r, pytest.mark.slow) for c, r in zip(CASES, itertools.cycle(OTHERS))]
+    trials += [(c, r, pytest.mark.long) for c, r in zip(CASES, itertools.cycle(OTHERS))]
     return [pytest.param(c, r, marks=m, id=f"{c.damage}-{r}") for c, r, m in trials]
 
 

@@ -156,7 +156,7 @@ def test_the_regression_pair_names_moves_below_2g_and_diagnose_44(regress: Conne
     assert names(found, 1) == [("system", "move_2g_rate")]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_base_run_can_be_named(regress: Connection) -> None:
     found = explain(regress, run="VSE520", base="VSE510")
     assert names(found, 1) == [("system", "move_2g_rate")]
@@ -286,7 +286,7 @@ def bank(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connection]:
         yield con
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_bank_day_names_the_looping_guest(bank: Connection) -> None:
     found = explain(bank, moment=datetime(2006, 10, 16, 13, 30, tzinfo=UTC))
     (first, *_) = found.lines
@@ -303,7 +303,7 @@ def test_bank_day_names_ipl_and_looping_guest_by_itself(bank: Connection) -> Non
     assert names(near, 1) == [("BANKVM1", "IPL")]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_exceptions_of_an_explanation_are_those_of_exceptions(bank: Connection) -> None:
     moment = datetime(2006, 10, 16, 14, 10, tzinfo=UTC)
     found = explain(bank, moment=moment)

@@ -30,11 +30,9 @@ def test_a_missing_folder_is_made_with_parents(tried: Attempt, lab: Path, tmp_pa
     for n, words in enumerate(
         (
             ("slice", file, "-o", "{}.mon"),
-            ("list", file, "-o", "{}.csv"),
             ("generate", "timer", "--run", "2600P", "--intervals", 1, "-o", "{}"),
             ("store", "catalogue", *store, "-o", "{}.duckdb"),
             ("store", "export", "meta.dump", *store, "--duckdb", "{}.duckdb"),
-            ("store", "export", "meta.dump", *store, "--csv", "{}"),
             ("report", "processors_by_time", *store, "--plot", "{}.svg"),
         )
     ):

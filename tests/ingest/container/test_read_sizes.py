@@ -92,7 +92,7 @@ def test_damaged_dumps_are_read_alike(first: int):
         damaged(number)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("first", range(1000, 1000 + MANY, 50))
 def test_many_damaged_dumps_are_read_alike(first: int):
     for number in range(first, first + 50):
