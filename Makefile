@@ -12,7 +12,7 @@ SITE_STAMP := .venv/.site-stamp
 # Spark is half a gigabyte and runs on Java: without Java its tests are skipped, in CI they fail.
 SPARK := $(if $(CI)$(shell command -v java 2>/dev/null),$(SPARK_STAMP))
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-PYTEST := $(BIN)/python -m pytest
+PYTEST := $(BIN)/python -m pytest --durations 20
 COMPILE := UV_CUSTOM_COMPILE_COMMAND='make lock' $(BIN)/uv pip compile --quiet --universal \
 	--python-version 3.11 --generate-hashes --no-emit-index-url
 
