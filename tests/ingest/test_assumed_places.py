@@ -69,6 +69,7 @@ def test_only_the_dump_that_assumes_a_place_is_read_there(store: Store, dumps: P
         assert answer(con, listed)[1][1] is None
 
 
+@pytest.mark.slow
 def test_wherever_the_field_is_shown_it_says_that_its_place_may_be_assumed(
     store: Store, dumps: Path, lab: Path
 ):

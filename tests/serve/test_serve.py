@@ -62,6 +62,7 @@ def test_a_system_with_runs_and_a_span_have_pages(server: Server):
     assert server.get("page", run="2600NP", since="<b>").text.count("<b>") == 0
 
 
+@pytest.mark.slow
 def test_tables_link_to_pages_of_objects_and_every_link_is_answered(server: Server):
     page = server.get("page", run="2600NP", since="2001-11-13T14:00").text
     links = {unescape(href) for href in re.findall(r'href="(object[^"]+)', page)}
@@ -325,6 +326,7 @@ def test_twenty_readers_get_answers_while_a_store_grows(start: Start, tmp_path: 
     assert len(pages) == len(dumps)
 
 
+@pytest.mark.slow
 def test_figures_stay_the_same_while_a_store_is_reduced_and_pruned(start: Start, tmp_path: Path):
     store = Store(tmp_path / "store", create=True)
     # Without its run file: what runs are measured on is not pruned.

@@ -38,6 +38,7 @@ async def until(is_so: Callable[[], object]) -> None:
     raise AssertionError("it never came")
 
 
+@pytest.mark.slow
 async def test_the_newest_page_and_its_objects_are_ready_and_follow_the_store(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

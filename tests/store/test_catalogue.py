@@ -36,6 +36,7 @@ def connection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[duckdb.Duck
         yield made
 
 
+@pytest.mark.slow
 def test_every_view_and_every_column_has_a_comment(landed: Store):
     with connect(landed, reductions()) as connection:
         views = connection.sql(

@@ -100,6 +100,7 @@ def test_a_wrong_figure_in_a_kept_file_is_named(
     assert {reduction for reduction, _, _ in unmet(answer.text)} == {PROCESSORS}
 
 
+@pytest.mark.slow
 def test_text_names_what_was_not_met_and_data_docs_have_a_page_for_each_result(
     cpmon: Cpmon,  # noqa: F811
     store: Path,

@@ -105,6 +105,7 @@ def test_counters_that_fall_and_owners_that_do_not_go_on_are_told_apart(tmp_path
     assert codes == {Code.COUNTER_FELL: 2, Code.OWNER_RESTARTED: 1, Code.SAMPLE_MISSING: 2}
 
 
+@pytest.mark.slow
 def test_a_large_table_in_which_nothing_is_in_doubt_is_not_looked_at_again(
     con: duckdb.DuckDBPyConnection,
     lab: Store,
