@@ -46,12 +46,11 @@ PREPARED: dict[str, Callable[[Path], None]] = {
 }
 """What a page needs before its first command."""
 SLOW = {
-    *("README", "bring-your-pages", "chargeback", "compare-a-change", "explain", "from-vmprf"),
-    *("generate", "ingest", "keep-years", "nightly-thirty-systems", "page-each-morning"),
-    *("questions", "store", "validation"),
+    *("README", "bring-your-pages", "chargeback", "explain", "from-vmprf", "generate", "ingest"),
+    *("keep-years", "nightly-thirty-systems", "page-each-morning", "questions", "store"),
 }
-LONG = {"forecast"}
-"""Hours of 16 weeks are reduced for it."""
+LONG = {"compare-a-change", "forecast", "validation"}
+"""Their runs or months take a minute to generate or to reduce."""
 
 
 def marks(page: str) -> tuple[pytest.MarkDecorator, ...]:

@@ -60,7 +60,7 @@ def doubled(data: bytes) -> bytes:
     return b"".join([*parts, END])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_frames_that_repeat_change_nothing_in_any_order_of_rows(tmp_path: Path):
     clean = write_run(load_scenario("small-lab"), "LAB", tmp_path, intervals=3, compression=None)
     twice = tmp_path / "twice.mon"

@@ -48,7 +48,7 @@ WITHOUT_ROWS = {
 """Reductions of records that no dump here has; the first and third have rows in `reduce` only."""
 CLOSE = 1e-9
 """Of floats: sums of them depend on their order."""
-SOME_OR_ALL = pytest.mark.parametrize("step", [8, pytest.param(1, marks=pytest.mark.long)])
+SOME_OR_ALL = pytest.mark.parametrize("step", [16, pytest.param(1, marks=pytest.mark.long)])
 """Spark plans each relation for a second or two: all of them are compared by `make test-long`."""
 
 

@@ -275,7 +275,7 @@ def test_tiny_pieces_take_no_more_steps_than_large_ones(size: int, monkeypatch: 
     assert sum(steps) < 4 * len(stored) + 40 * HEAD
 
 
-AMONG_ALL = ("RDW", "FTP", "VBS", "plain")
+AMONG_ALL = ("RDW", "plain")
 
 
 def hurt(stored: bytes) -> dict[str, bytes]:
