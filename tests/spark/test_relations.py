@@ -52,8 +52,8 @@ SOME_OR_ALL = pytest.mark.parametrize("step", [16, pytest.param(1, marks=pytest.
 """Spark plans each relation for a second or two: all of them are compared by `make test-long`."""
 
 
-@pytest.fixture
-def interpreted(spark: SparkSession) -> Iterator[None]:
+@pytest.fixture(scope="module", autouse=True)
+def _interpreted(spark: SparkSession) -> Iterator[None]:
     """Let Spark interpret its plans: to compile one takes longer than to run it on these stores."""
     settings = {
         "spark.sql.codegen.wholeStage": "false",
@@ -136,7 +136,6 @@ def test_rows_that_differ_are_seen():
 
 
 @SOME_OR_ALL
-@pytest.mark.usefixtures("interpreted")
 def test_reductions_are_those_of_duckdb(kept: Fleet, duck: duckdb.DuckDBPyConnection, step: int):
     differ = {}
     empty = []
@@ -177,7 +176,6 @@ def test_reductions_of_rows_by_hand_are_those_of_duckdb(spark: SparkSession):
 
 
 @SOME_OR_ALL
-@pytest.mark.usefixtures("interpreted")
 def test_landed_tables_and_deltas_are_those_of_duckdb(
     kept: Fleet, damaged: Store, duck: duckdb.DuckDBPyConnection, step: int
 ):

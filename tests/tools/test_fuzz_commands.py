@@ -17,8 +17,8 @@ from tools.fuzz_seeds import I64
 @pytest.mark.slow
 def test_no_dump_fells_a_command_that_reads_it(tmp_path: Path):
     fuzzer = Fuzzer(3, tmp_path)
-    assert list(fuzzer.run(range(8), results=False)) == []
-    assert fuzzer.counts["records"] > 20
+    assert list(fuzzer.run(range(5), results=False)) == []
+    assert fuzzer.counts["records"] > 10
 
 
 @pytest.mark.slow
