@@ -52,8 +52,8 @@ SOME_OR_ALL = pytest.mark.parametrize("step", [16, pytest.param(1, marks=pytest.
 """Spark plans each relation for a second or two: all of them are compared by `make test-long`."""
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _interpreted(spark: SparkSession) -> Iterator[None]:
+@pytest.fixture
+def interpreted(spark: SparkSession) -> Iterator[None]:
     """Let Spark interpret its plans: to compile one takes longer than to run it on these stores."""
     settings = {
         "spark.sql.codegen.wholeStage": "false",
@@ -136,6 +136,7 @@ def test_rows_that_differ_are_seen():
 
 
 @SOME_OR_ALL
+@pytest.mark.usefixtures("interpreted")
 def test_reductions_are_those_of_duckdb(kept: Fleet, duck: duckdb.DuckDBPyConnection, step: int):
     differ = {}
     empty = []
@@ -176,6 +177,7 @@ def test_reductions_of_rows_by_hand_are_those_of_duckdb(spark: SparkSession):
 
 
 @SOME_OR_ALL
+@pytest.mark.usefixtures("interpreted")
 def test_landed_tables_and_deltas_are_those_of_duckdb(
     kept: Fleet, damaged: Store, duck: duckdb.DuckDBPyConnection, step: int
 ):
@@ -193,6 +195,7 @@ def test_landed_tables_and_deltas_are_those_of_duckdb(
     assert {relation: columns for relation, columns in differ.items() if columns} == {}
 
 
+@pytest.mark.usefixtures("interpreted")
 def test_a_span_of_a_system_has_its_rows_and_reads_its_files(
     spark: SparkSession, damaged: Store, duck: duckdb.DuckDBPyConnection
 ):
@@ -214,6 +217,7 @@ def test_a_span_of_a_system_has_its_rows_and_reads_its_files(
     fleet.close()
 
 
+@pytest.mark.usefixtures("interpreted")
 def test_months_show_the_rows_of_their_dumps(spark: SparkSession, tmp_path: Path):
     store = fleet(tmp_path)
     first = store.dumps()[0]
