@@ -56,7 +56,6 @@ class Relations:
             execute(f"CREATE SCHEMA {schema}")
         execute(macros())
         self._made: dict[str, str] = {}
-        self._standing: dict[str, str] = {}
         self._scope = ALL
         self._basis: Basis | None = None
         self._drifted: bool | None = None
@@ -74,11 +73,9 @@ class Relations:
         self._scope, self._basis = scope, basis
 
     def forget(self) -> None:
-        """Lets all relations be created again from the current content of the store."""
-        for relation, kind in tuple(self._made.items()):
-            if kind == "TABLE":
-                self.drop(relation)
-        self._made.clear()
+        """Drops all relations; they are created again from the current content of the store."""
+        for relation in tuple(self._made):
+            self.drop(relation)
         self._basis = self._samples = self._drifted = None
 
     def restrict(self, dumps: Sequence[LandedDump], where: str) -> None:
@@ -109,21 +106,8 @@ class Relations:
             view = landed_view(relation)
             select = _ROWS.sub(lambda rows: self._rows(rows[1]), view.select)
         kind = "TABLE" if self._is_materialized(relation) else "VIEW"
-        self.create(relation, kind, select)
+        self._execute(f"CREATE {kind} {relation_name(relation)} AS {select}")
         self._made[relation] = kind
-
-    def create(self, relation: str, kind: str, select: str) -> None:
-        """Creates a relation, of these or above these, unless it is a view that stands like that.
-
-        A view stands for its text: those below it may have been created anew meanwhile. To bind
-        one takes DuckDB some ten milliseconds, with all that is below it.
-        """
-        if kind == "VIEW" and self._standing.get(relation) == select:
-            return
-        # Not a temporary table of this name, as `pinned` creates.
-        place = relation_name(relation if "." in relation else f"main.{relation}")
-        self._execute(f"CREATE OR REPLACE {kind} memory.{place} AS {select}")
-        self._standing[relation] = select
 
     def kind_of(self, relation: str) -> str:
         """TABLE or VIEW, for a relation that was created."""
@@ -133,7 +117,6 @@ class Relations:
         """Drops a relation if it exists."""
         if kind := self._made.pop(relation, None):
             self._execute(f"DROP {kind} {relation_name(relation)}")
-            del self._standing[relation]
 
     def _is_materialized(self, relation: str) -> bool:
         schema, _, table = relation.partition(".")

@@ -96,6 +96,7 @@ class Connection(_Base):
         self.lineages = {lineage.name: lineage for lineage in lineages(views)}
         self._results = KeptResults(store, () if live else views)
         self._made: dict[str, str] = {}
+        self._standing: dict[str, str] = {}
         self._scope = ALL
 
     def point(self, scope: Scope) -> None:
@@ -109,7 +110,11 @@ class Connection(_Base):
             self._landed.point(ALL)
 
     def forget(self) -> None:
-        """Lets all relations be created again from the current content of the store."""
+        """Lets all relations be created again from the current content of the store.
+
+        Views stay until their text changes: DuckDB binds one, with all below it, to create it.
+        Until those below are there again, they cannot be asked.
+        """
         self._made.clear()
         self._landed.forget()
 
@@ -200,7 +205,11 @@ class Connection(_Base):
             self._create(relation, "VIEW", self._reduction(table))
 
     def _create(self, relation: str, kind: str, select: str) -> None:
-        self._landed.create(relation, kind, select)
+        if self._standing.get(relation) != select:
+            # Not a temporary table of this name, as `pinned` creates.
+            place = relation_name(relation if "." in relation else f"main.{relation}")
+            self._duckdb.execute(f"CREATE OR REPLACE {kind} memory.{place} AS {select}")
+            self._standing[relation] = select
         self._made[relation] = kind
 
     def _reduction(self, reduction: str) -> str:
