@@ -46,23 +46,19 @@ PREPARED: dict[str, Callable[[Path], None]] = {
 }
 """What a page needs before its first command."""
 SLOW = {
-    *("README", "bring-your-pages", "chargeback", "explain", "from-vmprf", "generate", "ingest"),
-    *("keep-years", "nightly-thirty-systems", "page-each-morning", "questions", "store"),
+    *("README", "bring-your-pages", "chargeback", "compare-a-change", "explain", "forecast"),
+    *("from-vmprf", "generate", "ingest", "keep-years", "nightly-thirty-systems"),
+    *("page-each-morning", "questions", "store", "validation"),
 }
-LONG = {"compare-a-change", "forecast", "validation"}
-"""Their runs or months take a minute to generate or to reduce."""
-
-
-def marks(page: str) -> tuple[pytest.MarkDecorator, ...]:
-    if page in LONG:
-        return (pytest.mark.long,)
-    return (pytest.mark.slow,) if page in SLOW else ()
 
 
 @pytest.mark.golden
 @pytest.mark.parametrize(
     "page",
-    [pytest.param(p, id=p.file.stem, marks=marks(p.file.stem)) for p in pages()],
+    [
+        pytest.param(p, id=p.file.stem, marks=pytest.mark.slow if p.file.stem in SLOW else ())
+        for p in pages()
+    ],
 )
 def test_every_command_prints_what_its_page_shows(
     page: Page, tmp_path: Path, request: pytest.FixtureRequest

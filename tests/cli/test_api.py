@@ -236,7 +236,7 @@ def test_a_dump_is_not_asked_by_spark(cpmon: Cpmon):
     assert answer.status is Status.USAGE and "leave out --engine" in answer.err
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_store_explains_and_finds_exceptions_as_the_commands_do(cpmon: Cpmon, tmp_path: Path):
     store = api.open(tmp_path / "perf", create=True)
     for run in ("APS9220", "APT9280"):

@@ -135,7 +135,7 @@ def test_every_command_says_the_same_in_a_folder_of_any_name(tmp_path: Path, cpm
         assert other == plain
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_batch_works_in_a_folder_of_any_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     folder = tmp_path / f"system=X/{ALL}"
     folder.mkdir(parents=True)
