@@ -179,7 +179,7 @@ def test_a_server_that_does_not_answer_is_given_up(silent: str, monkeypatch: pyt
     begun = time.monotonic()
     with pytest.raises(StoreError, match="cannot be reached") as given_up:
         files.read("one")
-    assert time.monotonic() - begun < 60
+    assert time.monotonic() - begun < 10
     assert "AWS_ENDPOINT_URL" in (given_up.value.remedy or "")
 
 

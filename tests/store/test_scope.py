@@ -12,7 +12,7 @@ import pytest
 
 from cpmon.ingest import ingest
 from cpmon.reduce import reductions
-from cpmon.store import Store
+from cpmon.store import Store, relations
 from cpmon.store.catalogue.connection import Connection
 from cpmon.store.scope import Scope
 from tests.batch.fleet import BEGIN, INTERVALS, NOMINAL_S, OFFSET
@@ -124,7 +124,10 @@ def _moment(second: float) -> datetime:
     ("seed", "count"),
     [(1, 2), *(pytest.param(seed, 6, marks=pytest.mark.long) for seed in (2, 3))],
 )
-def test_a_span_is_shown_as_a_scan_of_everything_shows_it(seed: int, count: int, tmp_path: Path):
+def test_a_span_is_shown_as_a_scan_of_everything_shows_it(
+    seed: int, count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """On one connection, which has deltas as tables for one span and as views for the next."""
     chance = random.Random(seed)
     lives = [Life(system, chance) for system in SYSTEMS]
     store, found = made(tmp_path, lives, chance), 0
@@ -134,12 +137,13 @@ def test_a_span_is_shown_as_a_scan_of_everything_shows_it(seed: int, count: int,
     ):
         for number, relation in enumerate(RELATIONS):
             whole.execute(f"CREATE TEMP TABLE everything_{number} AS FROM {relation}")
-        for scope, (number, relation) in itertools.product(
-            spans(chance, count, lives), enumerate(RELATIONS)
-        ):
+        sizes = itertools.cycle((relations.SMALL, 0))
+        for scope, size in zip(spans(chance, count, lives), sizes, strict=False):
+            monkeypatch.setattr(relations, "SMALL", size)
             near.point(scope)
             sql = f"SELECT * FROM {{}} WHERE {scope.condition()} ORDER BY ALL"
-            expected = whole.sql(sql.format(f"everything_{number}")).fetchall()
-            assert near.sql(sql.format(relation)).fetchall() == expected, (scope, relation)
-            found += len(expected)
+            for number, relation in enumerate(RELATIONS):
+                expected = whole.sql(sql.format(f"everything_{number}")).fetchall()
+                assert near.sql(sql.format(relation)).fetchall() == expected, (scope, relation)
+                found += len(expected)
     assert found > 500
