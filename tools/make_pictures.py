@@ -7,12 +7,12 @@ not checked, and stay as they are where there is no Chromium.
 from __future__ import annotations
 
 import sys
-import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from cpmon.cli.main import run
 from tests.browser.chromium import Tab, chromium, find_chromium
+from tests.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parent.parent
 IMAGES = ROOT / "docs" / "images"
@@ -46,8 +46,7 @@ def make_pictures(program: str, folder: Path) -> None:
 
 def _show_values(tab: Tab) -> None:
     """Wait for the charts, then put the cursor on the second chart."""
-    while tab.ask(BUSY) == "true":
-        time.sleep(0.1)
+    wait_until(lambda: tab.ask(BUSY) != "true")
     tab.ask("document.querySelector('#c-master .over').focus({preventScroll: true})")
     tab.press("ArrowRight")
     tab.ask("document.getElementById('charts').scrollIntoView()")
@@ -59,4 +58,3 @@ if __name__ == "__main__":
             make_pictures(found, Path(made))
     else:
         print("no Chromium on the PATH: the pictures stay as they are", file=sys.stderr)
-    sys.exit()

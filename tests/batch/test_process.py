@@ -61,7 +61,7 @@ def wait_for(process: subprocess.Popen[str], said: str) -> str:
 
 
 @pytest.mark.slow
-def test_files_are_landed_as_they_come_and_ctrl_c_ends_it_at_once(site: Site):
+def test_files_are_landed_as_they_come_until_ctrl_c(site: Site):
     first, second = hourly("ALPHA", 0, 0), hourly("ALPHA", 0, 30)
     site.configure(SETTINGS)
     site.put(first.name, first.data)
@@ -74,6 +74,17 @@ def test_files_are_landed_as_they_come_and_ctrl_c_ends_it_at_once(site: Site):
         assert process.wait(PATIENCE_S) == 0
         assert wait_for(process, "stopped")
     assert [run["landed"] for run in site.history] == [1, 1]  # an idle look is not remembered
+
+
+@pytest.mark.slow
+def test_ctrl_c_does_not_wait_for_the_next_look(site: Site):
+    first = hourly("ALPHA", 0, 0)
+    site.configure(SETTINGS.replace('"1s"', '"1h"'))
+    site.put(first.name, first.data)
+    with watching(site) as process:
+        wait_for(process, " ended ")
+        process.send_signal(signal.SIGINT)
+        assert process.wait(PATIENCE_S) == 0
 
 
 def test_an_alarm_outlasts_batches_that_find_nothing_to_do(

@@ -54,8 +54,7 @@ def test_a_field_is_found_by_the_search_of_a_page_opened_from_disk(site: Path, t
     tab.ask(f"{SEARCH}.querySelector('input').focus()")
     tab.send("Input.insertText", text="pfxspint")
     results = f"[...{SEARCH}.querySelectorAll('a')].map(e => e.href).join(' ')"
-    wait_until(lambda: tab.ask(results))
-    assert "dictionary/domain-00.html" in tab.ask(results)
+    assert "dictionary/domain-00.html" in wait_until(lambda: tab.ask(results))
     assert tab.complaints == []
     assert [one for one in tab.requested if not one.startswith(("file:", "data:"))] == []
 

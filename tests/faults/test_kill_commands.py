@@ -16,6 +16,7 @@ import pytest
 from cpmon.cli.main import COMMANDS as TOP
 from cpmon.cli.main import Commands
 from cpmon.store import Store
+from tests.examples import some_of_all
 from tests.faults.commands import COMMANDS, COMPOSED, ICEBERG, LIKE, SITE, snapshot
 from tests.faults.conftest import Victim
 
@@ -85,13 +86,7 @@ def test_a_killed_command_is_completed_by_the_next(name: str, tmp_path: Path, vi
     check(name, tmp_path, victim, SOME)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=pytest.mark.long if name in LENGTHY else pytest.mark.slow)
-        for name in COMMANDS
-    ],
-)
+@some_of_all("name", COMMANDS, some=COMMANDS.keys() - LENGTHY)
 def test_a_command_killed_at_many_steps_is_completed(name: str, tmp_path: Path, victim: Victim):
     check(name, tmp_path, victim, MANY if name in THOROUGH else SOME)
 

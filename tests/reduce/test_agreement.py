@@ -23,6 +23,7 @@ from cpmon.schemas import layout
 from tests.cli.answer import Cpmon
 from tests.cli.conftest import cpmon  # noqa: F401 - the fixture that runs a command line
 from tests.dumps import control, fields, frame
+from tests.examples import some_of_all
 from tests.generate.plain_reader import Record, records, sets
 
 REPORTS = ("PROCESSORS_BY_TIME", "USER_RESOURCE_UTIL", "DASD_BY_ACTIVITY", "LINUX_GUESTS")
@@ -168,16 +169,9 @@ CASES: dict[str, tuple[tuple[Callable[[Damage], None], ...], set[str]]] = {
     ),
 }
 """What is done to a dump, to different records of it, and what must be said of that."""
-USUAL = ("sound", "slip, restart, stale block")
 
 
-@pytest.mark.parametrize(
-    "case",
-    [
-        pytest.param(case, marks=pytest.mark.slow if case in USUAL else pytest.mark.long)
-        for case in CASES
-    ],
-)
+@some_of_all("case", CASES, some=("sound", "slip, restart, stale block"))
 def test_check_validate_reports_and_pages_say_the_same(
     case: str,
     cpmon: Cpmon,  # noqa: F811

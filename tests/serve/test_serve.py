@@ -259,14 +259,14 @@ def test_a_query_ends_when_its_reader_leaves(server: Server):
 
 def _answer(server: Server, status: int) -> Answer:
     """The answer of some SQL once it has a status: that readers come and leave takes a while."""
-    answers: list[Answer] = []
 
-    def is_so() -> bool:
-        answers.append(server.get("query", sql="select 1"))
-        return answers[-1].status == status
+    def asked() -> Answer | None:
+        answer = server.get("query", sql="select 1")
+        return answer if answer.status == status else None
 
-    wait_until(is_so)
-    return answers[-1]
+    answer = wait_until(asked)
+    assert answer
+    return answer
 
 
 def test_a_full_queue_refuses_for_a_while_and_those_who_left_free_it(server: Server):

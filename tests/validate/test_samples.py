@@ -13,10 +13,10 @@ from cpmon.reduce.rules.rule import Purpose, Severity, load_rules
 from cpmon.reduce.rules.validation import validate
 from cpmon.store import Store, connect
 from cpmon.store.scope import Scope
+from tests.examples import some_of_all
 from tests.validate.conftest import SAMPLES
 
 SOUND = ("timer", "large-storage", "cp-regression", "linux-dasd-mdc", "pfault", "small-lab")
-AMONG_ALL = ("large-storage", "small-lab")
 
 
 def failed(store: Store) -> dict[str, Severity]:
@@ -28,13 +28,7 @@ def failed(store: Store) -> dict[str, Severity]:
     return {name: severity for name, severity in rules.items() if severity is not Severity.INFO}
 
 
-@pytest.mark.parametrize(
-    "scenario",
-    [
-        pytest.param(name, marks=pytest.mark.slow if name in AMONG_ALL else pytest.mark.long)
-        for name in SOUND
-    ],
-)
+@some_of_all("scenario", SOUND, some=("large-storage", "small-lab"))
 def test_a_sound_measurement_passes(tmp_path: Path, scenario: str):
     store = Store(tmp_path / "store", create=True)
     for dump in sorted((SAMPLES / scenario).glob("*.mon.zst")):

@@ -25,6 +25,7 @@ from cpmon.store import Store
 from tests.cli import conftest as commands
 from tests.cli.answer import Cpmon
 from tests.dumps import FRAME, dump, fields, frame, frame_end, interval, interval_end, samples
+from tests.examples import some_of_all
 from tests.ingest.container.test_compression import peak_below
 from tests.ingest.container.test_source import read
 from tests.scenarios import CONFIG, SAMPLE, capture
@@ -275,9 +276,6 @@ def test_tiny_pieces_take_no_more_steps_than_large_ones(size: int, monkeypatch: 
     assert sum(steps) < 4 * len(stored) + 40 * HEAD
 
 
-AMONG_ALL = ("RDW", "plain")
-
-
 def hurt(stored: bytes) -> dict[str, bytes]:
     """A wrapped dump whole, cut, and with bytes changed, added or missing."""
     middle = len(stored) // 2
@@ -295,13 +293,7 @@ def hurt(stored: bytes) -> dict[str, bytes]:
     }
 
 
-@pytest.mark.parametrize(
-    "form",
-    [
-        pytest.param(form, marks=pytest.mark.slow if form in AMONG_ALL else pytest.mark.long)
-        for form in (*WORDS, *LINES, "VBS", "FTP, in pieces", "plain")
-    ],
-)
+@some_of_all("form", (*WORDS, *LINES, "VBS", "FTP, in pieces", "plain"), some=("RDW", "plain"))
 def test_doctor_and_ingest_agree_on_what_can_be_read(form: str, tmp_path: Path, cpmon: Cpmon):
     """In blocks of each kind a dump is whole, and hurt in two ways of nine: next in others."""
     files = []
