@@ -8,7 +8,8 @@ from functools import partial
 from pathlib import Path
 
 from cpmon.generate import load_scenario, write_run
-from cpmon.reduce import find_report, reductions, report_names
+from cpmon.reduce.reductions.reductions import reductions
+from cpmon.reduce.reports.report_names import find_report, report_names
 from cpmon.store import Store, connect
 
 from .machine import MEGA

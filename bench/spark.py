@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from cpmon.generate import load_scenario, write_run
-from cpmon.reduce import reductions
+from cpmon.reduce.reductions.reductions import reductions
 from cpmon.spark import Fleet
 from cpmon.spark.fleet import session
 from cpmon.store import Store

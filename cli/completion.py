@@ -53,7 +53,7 @@ def _of_store(sql: str) -> Complete:
 
 
 def _connection(context: click.Context) -> Connection:
-    from ..reduce import reductions
+    from ..reduce.reductions.reductions import reductions
     from ..store import Store, connect
 
     with context.scope(cleanup=False):
@@ -79,7 +79,7 @@ def comparisons(_context: click.Context, _word: str) -> Iterable[str]:
 @_completing
 def reduced(_context: click.Context, _word: str) -> Iterable[str]:
     """The reductions."""
-    from ..reduce import reductions
+    from ..reduce.reductions.reductions import reductions
 
     return (view.name for view in reductions() if not view.name.startswith("_"))
 

@@ -12,6 +12,7 @@ import hashlib
 import os
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from io import FileIO
 from pathlib import Path
 from typing import TypeVar
 
@@ -42,27 +43,33 @@ def cache_folder() -> Path | None:
 
 @functools.cache
 def package_version() -> str:
-    """A digest of all code and data in `FOLDERS`: 500 files, 10 ms."""
+    """A digest of all code and data in `FOLDERS`.
+
+    Its paths are texts: for 500 files that takes half the time that `Path` does.
+    """
     package = Path(__file__).parent.parent
-    paths = (
-        Path(path, name)
+    files = (
+        f"{path}/{name}"
         for folder in FOLDERS
         for path, _, names in os.walk(package / folder)
         for name in names
+        if name.endswith(SUFFIXES)
     )
-    return files_version(sorted(path for path in paths if path.suffix in SUFFIXES))
+    return files_version(sorted(files))
 
 
-def files_version(files: Iterable[Path]) -> str:
+def files_version(files: Iterable[str | Path]) -> str:
     """A digest of the names and contents of files, in their order.
 
     Raises:
         OSError: one of them cannot be read.
     """
     digest = hashlib.blake2b(digest_size=16)
-    for file in files:
-        content = file.read_bytes()
-        digest.update(f"{file.parent.name}/{file.name}\0{len(content)}\0".encode())
+    for file in map(str, files):
+        with FileIO(file) as opened:
+            content = opened.readall()
+        name = "/".join(file.split("/")[-2:])
+        digest.update(f"{name}\0{len(content)}\0".encode())
         digest.update(content)
     return digest.hexdigest()
 

@@ -47,6 +47,10 @@ RAW = _table("record_raw", "Records without a layout, as they are", *ROW)
 FINDING = _table("finding", "What is wrong with a dump")
 QUARANTINE = _table("quarantine", "Bytes that could not be understood")
 INTERVAL = _table("interval", "Intervals that a dump closes")
+_BESIDE = {"record_raw": RAW, "quarantine": QUARANTINE}
+"""Tables of records without a layout."""
+_ABOUT = {"interval": INTERVAL, "finding": FINDING}
+"""Tables about a dump."""
 
 
 def arrow_type(field: Field) -> pa.DataType:
@@ -141,21 +145,38 @@ def _around(layout: Layout) -> tuple[Layout, ...]:
 
 
 def schemas() -> dict[str, pa.Schema]:
-    """Table name -> schema, of every table that a dump can land in.
+    """Table name -> schema, of every table that records land in."""
+    return {name: schema_of(name) for name in table_names()}
+
+
+def file_schemas() -> dict[str, pa.Schema]:
+    """Table name -> schema, of every table that a dump can land in."""
+    return schemas() | _ABOUT
+
+
+def table_names() -> tuple[str, ...]:
+    """The tables that records land in."""
+    return (*tables(), *_BESIDE)
+
+
+def schema_of(table: str) -> pa.Schema:
+    """The schema of a table that a dump can land in.
 
     Unplaced fields come last; they are NULL unless a dump has an assumed place.
+
+    Raises:
+        KeyError: there is no such table.
     """
-    return _schemas(fingerprint())
+    return _schema_of(table, fingerprint())
 
 
-@functools.lru_cache(maxsize=2)
-def _schemas(_fingerprint: str) -> dict[str, pa.Schema]:
-    by_table = {
-        name: pa.schema([*schema, *map(_unplaced_field, unplaced(layout))], schema.metadata)
-        for name, layout in tables().items()
-        for schema in [arrow_schema(layout)]
-    }
-    return {**by_table, "record_raw": RAW, "quarantine": QUARANTINE}
+@functools.lru_cache(maxsize=1024)
+def _schema_of(table: str, _fingerprint: str) -> pa.Schema:
+    if table in _BESIDE or table in _ABOUT:
+        return (_BESIDE | _ABOUT)[table]
+    layout = tables()[table]
+    schema = arrow_schema(layout)
+    return pa.schema([*schema, *map(_unplaced_field, unplaced(layout))], schema.metadata)
 
 
 def _unplaced_field(row: Unplaced) -> pa.Field:

@@ -20,7 +20,7 @@ from ..core.errors import CpmonError, unknown
 from ..core.sql import text
 from ..jobs.spark import first_line, is_of_spark, require_spark, starting
 from ..reduce.reductions.reductions import reductions
-from ..schemas.arrow import schemas
+from ..schemas.arrow import table_names
 from ..schemas.layout import Kind
 from ..schemas.registry import tables
 from ..store.dumps.store import Store
@@ -116,7 +116,7 @@ class Fleet:
         self._cached: list[DataFrame] = []
         samples = (name for name in tables() if kind_of(name) is Kind.SAMPLE)
         self.relations = (
-            *(f"monitor.{table}" for table in schemas()),
+            *(f"monitor.{table}" for table in table_names()),
             *(f"interval.{table}" for table in samples if tables()[table].columns),
             *(*ON_DRIVER, *_BY_SQL),
             *sorted(self._rolled),

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from sqlglot import exp
 
 from ..reduce.reductions.reductions import reductions
-from ..schemas.arrow import FINDING, INTERVAL, schemas
+from ..schemas.arrow import schema_of
 from ..schemas.layout import Kind
 from ..schemas.registry import record_of, tables
 from ..store.catalogue.connection import COVERAGE, DICTIONARY, Connection
@@ -123,7 +123,7 @@ class Frames:
             rules = class_rules(self._store)
             rows = [(rule.position, rule.name, rule.pattern, rule.like) for rule in rules]
             return self._spark.createDataFrame(rows, _RULE)
-        schema = {**schemas(), "interval": INTERVAL, "finding": FINDING}[table]
+        schema = schema_of(table)
         place = ", ".join(f"`{column}` STRING" for column in PLACE)
         columns = f"{declared(schema)}, {place}, `date` DATE"
         parts = []

@@ -6,7 +6,6 @@ them for some thousand rows, and most queries read them several times. Larger on
 
 from __future__ import annotations
 
-import functools
 import json
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -15,7 +14,7 @@ from contextlib import suppress
 import duckdb
 
 from ..core.sql import name, relation_name, text, union_all
-from ..schemas.arrow import FINDING, INTERVAL, schemas
+from ..schemas.arrow import schema_of
 from ..schemas.layout import Kind
 from ..schemas.registry import fingerprint, record_of, tables
 from ..schemas.unplaced import unplaced
@@ -216,14 +215,10 @@ def is_drifted(dumps: Iterable[LandedDump]) -> bool:
     return bool({dump.layouts for dump in dumps} - {fingerprint()})
 
 
-@functools.lru_cache(maxsize=2)
-def _empty_tables(_fingerprint: str) -> dict[str, str]:
-    """Table that lands as Parquet -> SQL relation with its columns and no rows."""
+def _empty_table(table: str) -> str:
+    """SQL relation with the columns of a table that lands as Parquet, and no rows."""
     place: Columns = {p: ("VARCHAR", doc) for p, doc in PLACE.items()}
-    return {
-        table: empty({**place, **{f.name: (sql_type(f.type), "") for f in schema}})
-        for table, schema in {**schemas(), "interval": INTERVAL, "finding": FINDING}.items()
-    }
+    return empty(place | {f.name: (sql_type(f.type), "") for f in schema_of(table)})
 
 
 def parquet(store: Store, table: str, files: Sequence[TableFile], drifted: bool) -> str:
@@ -233,9 +228,8 @@ def parquet(store: Store, table: str, files: Sequence[TableFile], drifted: bool)
         drifted: files may lack columns. If False, all have the columns of the first file, and
             DuckDB opens only that one to bind.
     """
-    empty = _empty_tables(fingerprint())[table]
     drifted = drifted and table != "finding"
-    parts = [empty] if drifted or not files else []
+    parts = [_empty_table(table)] if drifted or not files else []
     for is_merged, group in alike(files):
         hive = "true, hive_types = {'system': VARCHAR, 'date': DATE, 'dump': VARCHAR}"
         places = "false" if is_merged else hive

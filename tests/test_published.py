@@ -9,8 +9,8 @@ import pytest
 
 from cpmon.generate import load_scenario, write_run
 from cpmon.ingest import ingest
-from cpmon.reduce import reductions
 from cpmon.reduce.compare import compare
+from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store, connect
 
 Key = tuple[str, str, str]

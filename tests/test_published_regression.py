@@ -6,8 +6,8 @@ import pytest
 
 from cpmon.generate import load_scenario, write_run
 from cpmon.ingest import ingest
-from cpmon.reduce import reductions
 from cpmon.reduce.compare import ComparisonTable, compare, render_comparison
+from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store, connect
 from tests.reduce.test_cp_regression import SPECS, UNMATCHED, Key, published
 

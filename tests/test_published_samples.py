@@ -9,8 +9,8 @@ import pytest
 
 from cpmon.generate import load_scenario, write_run
 from cpmon.ingest import ingest
-from cpmon.reduce import reductions
 from cpmon.reduce.compare import ComparisonTable, compare, load_spec, render_comparison
+from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store, connect
 
 PUBLISHED = Path(__file__).parent / "published"

@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 from cpmon.cli.main import Status, run
 from cpmon.generate import dump_frames, load_scenario
-from cpmon.reduce import reductions
 from cpmon.reduce.metrics.report_set import reports
+from cpmon.reduce.reductions.reductions import reductions
 from cpmon.schemas import HEADER_LENGTH, Layout, layouts
 from cpmon.schemas.field import LARGEST_COUNT, LARGEST_LEVEL, Field, Role, Type
 from cpmon.schemas.layout import Group

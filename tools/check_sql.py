@@ -29,7 +29,7 @@ from pathlib import Path
 import duckdb
 
 from cpmon.core.errors import CpmonError
-from cpmon.reduce import reductions
+from cpmon.reduce.reductions.reductions import reductions
 
 from .portable_sql import stays_portable
 from .sql_text import Kind, Statement, Token, View, statements, tokens, view

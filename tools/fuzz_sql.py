@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from cpmon.core.errors import CpmonError
-from cpmon.reduce import reductions
+from cpmon.reduce.reductions.reductions import reductions
 from cpmon.render.render import render_parts
 from cpmon.store import Store, connect
 from cpmon.store.catalogue.answers import ask

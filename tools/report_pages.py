@@ -11,7 +11,8 @@ from sqlglot.lineage import Node, lineage
 
 from cpmon.reduce.metrics.metric import Kind, ReportColumn
 from cpmon.reduce.metrics.report_set import Lines, Report, reports
-from cpmon.reduce.reductions.reductions import Reduction, reduction, reductions
+from cpmon.reduce.reductions.reduction import Reduction
+from cpmon.reduce.reductions.reductions import reduction, reductions
 from cpmon.reduce.reports.report_names import ForeignName, Product, State, foreign_names
 from cpmon.render.printing import Style
 from cpmon.schemas.registry import record_of, tables

@@ -40,8 +40,7 @@ if TYPE_CHECKING:
 def _reports() -> Iterator[str]:
     """The reports, one line each, with the names that other products have for them."""
     settings()  # loads the definitions of the site
-    from ...reduce import find_report, report_names
-    from ...reduce.reports.report_names import labels_of
+    from ...reduce.reports.report_names import find_report, labels_of, report_names
 
     for name in report_names():
         others = labels_of(name)
@@ -57,8 +56,8 @@ def _begin(context: click.Context, option: click.Parameter, value: str | None) -
     new, like = (context.meta.get(f"cpmon.report.{key}") for key in (NEW, LIKE))
     if context.resilient_parsing or not (new and like):
         return
-    from ...reduce import find_report
     from ...reduce.metrics.report_set import draft
+    from ...reduce.reports.report_names import find_report
 
     if not re.fullmatch(r"[A-Za-z][\w-]*", new):
         raise click.UsageError(f"--new {new}: a name has letters, digits, _ and -")
@@ -271,7 +270,8 @@ def _plot(report: ReportResult, file: Path, columns: list[str]) -> None:
 
 def _reports_of(store: Path, names: tuple[str, ...], options: dict[str, Any]) -> list[ReportResult]:
     """Run the reports; unknown names are rejected before the store is opened."""
-    from ...reduce import find_report, report, report_names
+    from ...reduce.reports.report import report
+    from ...reduce.reports.report_names import find_report, report_names
 
     if not names:
         raise click.UsageError(f"which report? One of {', '.join(report_names())}")

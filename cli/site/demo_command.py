@@ -84,10 +84,12 @@ def _land(scenario: str, folder: Path, store: Path) -> None:
 
 def _tables(store: Path, output: Path) -> list[Path]:
     """Print every table; write it, a report and a page in all formats."""
-    from ...reduce import reductions, render_report, report
     from ...reduce.compare import compare, render_comparison, spec_names
     from ...reduce.page.drawing import runs_figure
     from ...reduce.page.page import write_pages
+    from ...reduce.reductions.reductions import reductions
+    from ...reduce.reports.report import report
+    from ...reduce.reports.report_text import render_report
     from ...store import Store, connect
 
     written = []

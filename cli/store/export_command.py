@@ -186,7 +186,7 @@ def _write_files(
 
 def _register(store: Path, folder: Path) -> None:
     """Registers the files of a store as Iceberg tables, and prints what has changed."""
-    from ...reduce import reductions
+    from ...reduce.reductions.reductions import reductions
     from ...store.export.iceberg import export as run
 
     need_folder(store, "an export to Iceberg")

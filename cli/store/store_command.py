@@ -37,7 +37,7 @@ def info(store: Path, out: Output) -> None:
     Example:
       cpmon store info --store perf/
     """
-    from ...reduce import reductions
+    from ...reduce.reductions.reductions import reductions
     from ...store.results.usage import usage
 
     _ = reader_at(store).left_out  # prints notes
@@ -88,7 +88,7 @@ def catalogue(store: Path, output: Path) -> None:
     Example:
       cpmon store catalogue --store perf/ -o perf.duckdb
     """
-    from ...reduce import reductions
+    from ...reduce.reductions.reductions import reductions
     from ...store.catalogue.connection import write_catalogue
 
     check_target(output)
@@ -143,7 +143,7 @@ def compact(store: Path) -> Status:
     Example:
       cpmon store compact --store perf/
     """
-    from ...reduce import reductions
+    from ...reduce.reductions.reductions import reductions
     from ...store.dumps.compaction import compact as merge_dumps
     from ...store.dumps.compaction import months, size
     from ...store.results.lineage import lineages
@@ -193,7 +193,7 @@ def prune(
       cpmon store prune --store perf/ --keep interval=30d,15m=1y,hour=forever --dry-run
       cpmon store prune --store perf/ --keep interval=30d --raw 90d
     """
-    from ...reduce import reductions
+    from ...reduce.reductions.reductions import reductions
     from ...store.results.retention import plan, retention
     from ...store.results.retention import prune as remove
 

@@ -29,7 +29,8 @@ from ...store.results.reduced import kept
 from ...store.scope import Scope
 from ..metrics.metric import TIME, Metric
 from ..metrics.report_set import metrics_of
-from ..reductions.reductions import Reduction, reductions
+from ..reductions.reduction import Reduction
+from ..reductions.reductions import reductions
 from .coverage import Coverage, coverage
 
 VERSION = 1

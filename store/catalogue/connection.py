@@ -6,6 +6,7 @@ It is an in-memory database, sandboxed to the files of the store.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
@@ -24,7 +25,7 @@ from ..dumps.store import Store
 from ..files.plain_paths import path_text
 from ..relations import SCHEMAS, Relations, values
 from ..results.kept_files import is_one_of, kept_rows, schema_of
-from ..results.lineage import lineages
+from ..results.lineage import Lineage, lineages
 from ..results.reduced import LEVELS, ByDay, Kept, KeptResults, meanings
 from ..sandbox.sandbox import Limits, run, seal
 from ..scope import ALL, Scope
@@ -62,7 +63,6 @@ class Connection(_Base):
 
     Attributes:
         store: the store that it reads.
-        lineages: the lineage of each of its reductions, by name.
     """
 
     def __init__(
@@ -93,11 +93,15 @@ class Connection(_Base):
         if not views_only:
             seal(self._duckdb, store, limits or Limits())
         self._views = {view.name: view for view in views}
-        self.lineages = {lineage.name: lineage for lineage in lineages(views)}
         self._results = KeptResults(store, () if live else views)
         self._made: dict[str, str] = {}
         self._standing: dict[str, str] = {}
         self._scope = ALL
+
+    @functools.cached_property
+    def lineages(self) -> dict[str, Lineage]:
+        """The lineage of each of its reductions, by name; they need all layouts."""
+        return {lineage.name: lineage for lineage in lineages(tuple(self._views.values()))}
 
     def point(self, scope: Scope) -> None:
         """Restricts the relations to a scope; to the whole store if the scope has no dumps."""

@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ...core.errors import StoreError, UnreadableError
-from ...schemas.arrow import FINDING, INTERVAL, schemas
+from ...schemas.arrow import file_schemas
 from ..dumps.landed_dump import LandedDump
 from ..dumps.manifest import table_files
 from ..dumps.store import Store
@@ -81,7 +81,7 @@ class Source:
 
 def sources(store: Store, views: Sequence[View]) -> Iterator[Source]:
     """Yields all tables of a store that have files: landed tables, results and roll-ups."""
-    layouts = {**schemas(), "interval": INTERVAL, "finding": FINDING}
+    layouts = file_schemas()
     places = (
         Column("system", pa.string(), PLACE["system"]),
         Column("date", pa.date32(), _DAY),

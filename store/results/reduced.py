@@ -147,8 +147,11 @@ class KeptResults:
 
     def __init__(self, store: Store, views: Sequence[View]) -> None:
         """Reads nothing."""
-        self._store, self._results = store, dict[str, Kept | None]()
-        self._lineages = {lineage.name: lineage for lineage in lineages(views) if lineage.public}
+        self._store, self._views, self._results = store, views, dict[str, Kept | None]()
+
+    @functools.cached_property
+    def _lineages(self) -> dict[str, Lineage]:
+        return {lineage.name: lineage for lineage in lineages(self._views) if lineage.public}
 
     def of(self, name: str) -> Kept | None:
         """The results of a reduction; None if nothing is materialized."""

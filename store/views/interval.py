@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...core.sql import exact, name, text
-from ...schemas.arrow import arrow_schema, inherited, owner_keys, schemas, syncs
+from ...schemas.arrow import arrow_schema, inherited, owner_keys, schema_of, syncs
 from ...schemas.field import WIDEST, Field, Role, Type
 from ...schemas.layout import Layout
 from ...schemas.owners import COUNTDOWN_START, ELAPSED, Limit, Owner, limit_of, owner_of, parts_of
@@ -354,7 +354,7 @@ def _columns(
         columns |= {bit.name: name(bit.name) for bit in layout.bits_of(field)}
         docs |= {bit.name: describe_bit(bit) for bit in layout.bits_of(field)}
     columns |= {row.name: name(row.name) for row in unplaced(layout)}
-    docs |= {row.name: describe(schemas()[layout.name].field(row.name)) for row in unplaced(layout)}
+    docs |= {row.name: describe(schema_of(layout.name).field(row.name)) for row in unplaced(layout)}
     columns["cause"] = "cause"
     columns["doubts"] = "doubts"
     return columns, {column: docs[column] for column in columns}

@@ -11,7 +11,7 @@ from importlib.resources import files
 from string import Template
 
 from ...core.sql import exact, name, text
-from ...schemas.arrow import FINDING, INTERVAL, schemas
+from ...schemas.arrow import FINDING, INTERVAL, schema_of, table_names
 from ...schemas.layout import Kind
 from ...schemas.registry import fingerprint, record_of, tables
 from ..columns import COLUMNS, Columns, docs
@@ -35,7 +35,7 @@ def landed_view(relation: str) -> Documented:
 def landed_views() -> Iterator[Documented]:
     """Yields all views, dependencies first; `interval` has only tables of samples."""
     yield from meta_views()
-    for table in schemas():
+    for table in table_names():
         yield landed_view(f"monitor.{table}")
     yield from (landed_view(f"interval.{table}") for table in _sampled())
 
@@ -71,7 +71,7 @@ def _landed_view(relation: str, _fingerprint: str) -> Documented:
         case "interval":
             return interval_view(tables()[table])
         case "monitor":
-            return monitor_view(table, schemas()[table], landed_rows(table))
+            return monitor_view(table, schema_of(table), landed_rows(table))
     views = {view.name: view for view in meta_views()}
     return views[relation]
 
@@ -79,7 +79,7 @@ def _landed_view(relation: str, _fingerprint: str) -> Documented:
 @functools.lru_cache(maxsize=2)
 def _names(_fingerprint: str) -> frozenset[str]:
     meta = {view.name for view in meta_views()}
-    landed = {f"{schema}.{table}" for table in schemas() for schema in ("monitor", LANDED)}
+    landed = {f"{schema}.{table}" for table in table_names() for schema in ("monitor", LANDED)}
     return frozenset(meta | landed | {f"interval.{table}" for table in _sampled()})
 
 

@@ -14,9 +14,9 @@ from cpmon.cli.main import run as run_command
 from cpmon.cli.output import write_file
 from cpmon.config import Settings
 from cpmon.ingest import ingest
-from cpmon.reduce import reductions
 from cpmon.reduce.engine.reducing import reduce
 from cpmon.reduce.page.page import write_pages
+from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store, connect
 from tests.browser.chromium import Tab, chromium, find_chromium
 

@@ -9,7 +9,7 @@ import pytest
 
 from cpmon.cli.main import run
 from cpmon.ingest import ingest
-from cpmon.reduce import reductions
+from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store, connect
 from tests.cli.answer import Answer, Cpmon
 

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from cpmon.cli.main import Status
-from cpmon.reduce import reductions
+from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store, connect
 from tests.cli.answer import Cpmon
 

@@ -28,7 +28,7 @@ from cpmon.cli import site_settings
 from cpmon.cli.main import Status, run
 from cpmon.cli.store import ingest_command
 from cpmon.ingest import landing
-from cpmon.reduce import reductions
+from cpmon.reduce.reductions.reductions import reductions
 from cpmon.schemas.arrow import schemas
 from cpmon.schemas.registry import by_record, fingerprint
 from cpmon.store import Store, connect

@@ -17,7 +17,9 @@ from cpmon.generate.model.measurement import TOD_PER_S, Measurement
 from cpmon.generate.model.system import Model, Sample
 from cpmon.generate.scenario.scenario import Level
 from cpmon.ingest import Code, ingest
-from cpmon.reduce import ReportResult, reductions, report, report_names
+from cpmon.reduce.reductions.reductions import reductions
+from cpmon.reduce.reports.report import ReportResult, report
+from cpmon.reduce.reports.report_names import report_names
 from cpmon.reduce.rules.rule import Purpose, load_rules
 from cpmon.reduce.rules.validation import count
 from cpmon.schemas import layout

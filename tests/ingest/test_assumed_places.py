@@ -12,7 +12,9 @@ from cpmon.cli.main import Status, run
 from cpmon.core.errors import CpmonError
 from cpmon.generate import load_scenario, parse_scenario, write_run
 from cpmon.ingest import ingest
-from cpmon.reduce import reductions, render_report, report
+from cpmon.reduce.reductions.reductions import reductions
+from cpmon.reduce.reports.report import report
+from cpmon.reduce.reports.report_text import render_report
 from cpmon.schemas import layout
 from cpmon.schemas.loader import COLUMNS, read, to_csv
 from cpmon.schemas.registry import home, use

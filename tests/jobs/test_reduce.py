@@ -17,9 +17,9 @@ import pytest
 from cpmon.cli.main import Status, run
 from cpmon.config import Settings
 from cpmon.jobs.processes import Processes
-from cpmon.reduce import reductions
 from cpmon.reduce.engine.planning import Selection
 from cpmon.reduce.engine.reducing import reduce, reduce_selected
+from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store, connect
 from tests.fleet import fleet, pieces
 from tests.waiting import PATIENCE_S, wait_until

@@ -13,7 +13,7 @@ from threading import Barrier
 import pytest
 
 from cpmon.ingest import ingest
-from cpmon.reduce import reductions
+from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store, connect
 from cpmon.store.dumps import elsewhere
 from cpmon.store.dumps.manifest import Manifest

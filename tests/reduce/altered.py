@@ -19,10 +19,12 @@ import duckdb
 from cpmon.core.errors import NothingToReportError
 from cpmon.generate import dump_frames, load_scenario
 from cpmon.ingest import ingest
-from cpmon.reduce import ReportResult, find_report, reductions, report, report_names
 from cpmon.reduce.metrics import Metric
 from cpmon.reduce.metrics.metric import TIME
 from cpmon.reduce.metrics.report_set import Lines, metrics_of
+from cpmon.reduce.reductions.reductions import reductions
+from cpmon.reduce.reports.report import ReportResult, report
+from cpmon.reduce.reports.report_names import find_report, report_names
 from cpmon.store import Store
 from cpmon.store.catalogue.connection import Connection
 from cpmon.store.views.landed_views import macros

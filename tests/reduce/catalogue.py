@@ -21,7 +21,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from cpmon.reduce import reductions
+from cpmon.reduce.reductions.reductions import reductions
 from cpmon.schemas import Field, Layout, layout
 from cpmon.schemas.arrow import outer_keys
 from cpmon.schemas.field import WIDEST, Type

@@ -9,7 +9,7 @@ from typing import Any
 
 import duckdb
 
-from cpmon.reduce import reductions
+from cpmon.reduce.reductions.reductions import reductions
 from cpmon.reduce.rules.exceptions import Exceptions, exceptions
 from cpmon.reduce.rules.rule import Layer, Rule, Severity
 from cpmon.store import Store, connect

@@ -12,10 +12,10 @@ import duckdb
 import pytest
 
 from cpmon.config import Settings
-from cpmon.reduce import reductions
 from cpmon.reduce.compare.run_comparison import compare_runs
 from cpmon.reduce.engine.reducing import reduce
 from cpmon.reduce.metrics.report_set import metrics_of
+from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import connect
 from cpmon.store.catalogue.connection import Connection
 from tests.reduce.altered import (

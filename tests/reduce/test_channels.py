@@ -12,7 +12,8 @@ from cpmon.generate.activity.volume_work import path_samples
 from cpmon.generate.model.measurement import Measurement
 from cpmon.generate.model.system import Model, Sample
 from cpmon.ingest import ingest
-from cpmon.reduce import reductions, report
+from cpmon.reduce.reductions.reductions import reductions
+from cpmon.reduce.reports.report import report
 from cpmon.store import Store, connect
 from tests.reduce.catalogue import both, empty_catalogue, insert, minute
 

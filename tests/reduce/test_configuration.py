@@ -7,7 +7,7 @@ from datetime import datetime
 import duckdb
 import pytest
 
-from cpmon.reduce import report
+from cpmon.reduce.reports.report import report
 from tests.reduce.catalogue import insert, minute
 from tests.reduce.lab_configuration import SYSTEM
 from tests.reduce.rows import rows

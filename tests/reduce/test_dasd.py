@@ -7,7 +7,8 @@ from typing import Any
 import duckdb
 import pytest
 
-from cpmon.reduce import render_report, report
+from cpmon.reduce.reports.report import report
+from cpmon.reduce.reports.report_text import render_report
 from tests.reduce.catalogue import close, minute
 from tests.reduce.rows import rows
 

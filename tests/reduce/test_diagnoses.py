@@ -5,7 +5,7 @@ from __future__ import annotations
 import duckdb
 import pytest
 
-from cpmon.reduce import report
+from cpmon.reduce.reports.report import report
 from tests.reduce.catalogue import close, insert, minute
 from tests.reduce.rows import rows
 

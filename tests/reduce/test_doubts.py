@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from cpmon.ingest import ingest
-from cpmon.reduce import ReportResult, reductions, report
+from cpmon.reduce.reductions.reductions import reductions
+from cpmon.reduce.reports.report import ReportResult, report
 from cpmon.schemas.owners import COUNTDOWN_START
 from cpmon.store import Store, connect
 from tests.dumps import dump, fields, interval, tod

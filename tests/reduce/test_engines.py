@@ -18,10 +18,12 @@ from cpmon.core.errors import CpmonError
 from cpmon.generate import write_run
 from cpmon.generate.loading import load_scenario
 from cpmon.ingest import ingest
-from cpmon.reduce import reductions, render_report, report
 from cpmon.reduce.page.chart import CHARTS, read_points
 from cpmon.reduce.page.plot import plot_report
+from cpmon.reduce.reductions.reductions import reductions
+from cpmon.reduce.reports.report import report
 from cpmon.reduce.reports.report_sql import Span
+from cpmon.reduce.reports.report_text import render_report
 from cpmon.store import Store, connect
 from tests.dumps import dump, fields, frame, frame_end, interval_end, record, samples, tod
 

@@ -7,7 +7,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from cpmon.reduce import report
+from cpmon.reduce.reports.report import report
 from tests.reduce.catalogue import empty_catalogue, insert, minute
 from tests.reduce.lab_events import at, fill, fill_sessions
 from tests.reduce.rows import rows

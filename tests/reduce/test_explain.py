@@ -14,10 +14,10 @@ import pytest
 from cpmon.core.errors import CpmonError
 from cpmon.generate import load_scenario, write_run
 from cpmon.ingest import ingest
-from cpmon.reduce import reductions
 from cpmon.reduce.explain import Explanation, explain, render_explanation
 from cpmon.reduce.explain.departure import Departures, departures
 from cpmon.reduce.explain.series import subjects
+from cpmon.reduce.reductions.reductions import reductions
 from cpmon.reduce.rules.exceptions import exceptions
 from cpmon.store import Store, connect
 from cpmon.store.catalogue.connection import Connection

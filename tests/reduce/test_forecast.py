@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 import pytest
 
 from cpmon.core.errors import CpmonError, NothingToReportError
-from cpmon.reduce import reductions
 from cpmon.reduce.forecast import Forecast, forecast
+from cpmon.reduce.reductions.reductions import reductions
 from cpmon.reduce.trend import MONDAY, WEEK_HOURS, Fit, Paths, fit_hours, simulate
 from cpmon.store import Store, connect
 from cpmon.store.results.retention import plan, prune, retention

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from cpmon.ingest import Code, ingest
-from cpmon.reduce import reductions, report
-from cpmon.reduce.reductions.reductions import inferred_records
+from cpmon.reduce.reductions.reductions import inferred_records, reductions
 from cpmon.reduce.reports.layout_notes import records_of, unread_notes
+from cpmon.reduce.reports.report import report
 from cpmon.schemas.registry import reload, shipped, tables, use
 from cpmon.store import Store, connect
 from tests.dumps import dump, fields, interval

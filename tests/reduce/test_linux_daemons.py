@@ -11,7 +11,7 @@ from cpmon.cli.main import Status, run
 from cpmon.generate import dump_frames, load_scenario
 from cpmon.ingest import Code, ingest
 from cpmon.ingest.landing import Landed
-from cpmon.reduce import reductions
+from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store, connect
 from tests.dumps import dump, fields, interval
 from tests.linux_daemons import application, file_system, process, product, summary

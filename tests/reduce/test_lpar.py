@@ -7,7 +7,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from cpmon.reduce import report
+from cpmon.reduce.reports.report import report
 from tests.reduce.catalogue import TOD_SECOND, close, insert, minute
 from tests.reduce.lab_processors import CLOCK
 from tests.reduce.rows import rows

@@ -14,7 +14,7 @@ from cpmon.config import Document
 from cpmon.core.errors import CpmonError
 from cpmon.reduce.metrics import metric_of, views
 from cpmon.reduce.metrics.report_set import HEADER, read_metrics, read_reports
-from cpmon.reduce.reductions.reductions import ordered, parse
+from cpmon.reduce.reductions.sql_files import ordered, parse
 from cpmon.reduce.reductions.system_settings import read_settings
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -13,7 +13,6 @@ import pytest
 
 from cpmon.cli.output import write_file
 from cpmon.core.errors import CpmonError, NothingToReportError
-from cpmon.reduce import ReportResult, report
 from cpmon.reduce.metrics.metric import HEX, ReportColumn
 from cpmon.reduce.metrics.report_set import reports
 from cpmon.reduce.page.chart import (
@@ -57,6 +56,7 @@ from cpmon.reduce.page.page import rendered
 from cpmon.reduce.page.plot import plot_report
 from cpmon.reduce.page.runtime import FILE
 from cpmon.reduce.reports.cells import cell_text
+from cpmon.reduce.reports.report import ReportResult, report
 from cpmon.render.html import COLORS
 from cpmon.render.printing import Format, Style
 from tests.reduce.catalogue import insert, lab, minute
@@ -539,9 +539,9 @@ def test_every_report_has_a_place_on_the_page(tmp_path: Path):
     """Pages of a real store, small as it is: all reports, whether or not they have lines."""
     from cpmon.config import Settings
     from cpmon.ingest import ingest
-    from cpmon.reduce import reductions
     from cpmon.reduce.engine.reducing import reduce
     from cpmon.reduce.page.page import write_pages
+    from cpmon.reduce.reductions.reductions import reductions
     from cpmon.store import Store, connect
 
     samples = Path(__file__).resolve().parents[2] / "sample-data"

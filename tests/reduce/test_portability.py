@@ -5,7 +5,7 @@ from __future__ import annotations
 import duckdb
 import pytest
 
-from cpmon.reduce import reductions
+from cpmon.reduce.reductions.reductions import reductions
 from tests.reduce.catalogue import lab
 
 

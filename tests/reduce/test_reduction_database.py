@@ -14,8 +14,8 @@ from polars.testing import assert_frame_equal
 from cpmon.core.errors import CpmonError, StoreError
 from cpmon.generate import load_scenario, write_run
 from cpmon.ingest import ingest
-from cpmon.reduce import reductions
 from cpmon.reduce.engine.database import ReductionDatabase, Result, shared
+from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store, connect
 from cpmon.store.files.disk import disk_error, writing
 from cpmon.store.relations import SMALL

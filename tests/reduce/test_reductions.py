@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from cpmon.core.errors import CpmonError
-from cpmon.reduce import reduction, reductions
 from cpmon.reduce.metrics.report_set import reports
-from cpmon.reduce.reductions.reductions import ordered, parse
+from cpmon.reduce.reductions.reductions import reduction, reductions
+from cpmon.reduce.reductions.sql_files import ordered, parse
 from cpmon.schemas import tables
 from tests.reduce.catalogue import META
 

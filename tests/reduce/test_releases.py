@@ -11,7 +11,8 @@ import duckdb
 import pytest
 
 from cpmon.ingest import ingest
-from cpmon.reduce import ReportResult, reductions, report
+from cpmon.reduce.reductions.reductions import reductions
+from cpmon.reduce.reports.report import ReportResult, report
 from cpmon.reduce.rules.rule import Purpose, load_rules
 from cpmon.reduce.rules.validation import count
 from cpmon.schemas import layout

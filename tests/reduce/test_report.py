@@ -8,7 +8,10 @@ import duckdb
 import pytest
 
 from cpmon.core.errors import CpmonError
-from cpmon.reduce import find_report, reduction, render_report, report, report_names
+from cpmon.reduce.reductions.reductions import reduction
+from cpmon.reduce.reports.report import report
+from cpmon.reduce.reports.report_names import find_report, report_names
+from cpmon.reduce.reports.report_text import render_report
 from tests.reduce.catalogue import empty_catalogue, insert, lab, minute
 
 

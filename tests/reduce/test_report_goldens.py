@@ -9,8 +9,11 @@ import pytest
 
 from cpmon.generate import dump_frames, load_scenario
 from cpmon.ingest import ingest
-from cpmon.reduce import find_report, reductions, render_report, report, report_names
 from cpmon.reduce.metrics.report_set import Lines
+from cpmon.reduce.reductions.reductions import reductions
+from cpmon.reduce.reports.report import report
+from cpmon.reduce.reports.report_names import find_report, report_names
+from cpmon.reduce.reports.report_text import render_report
 from cpmon.store import Store, connect
 from tests.conftest import Golden
 from tests.virtual_devices import virtual_devices

@@ -6,9 +6,17 @@ import duckdb
 import pytest
 
 from cpmon.core.errors import CpmonError, fold
-from cpmon.reduce import find_report, render_report, report, report_names
 from cpmon.reduce.metrics.report_set import Lines
-from cpmon.reduce.reports.report_names import Product, State, foreign_names, other_names
+from cpmon.reduce.reports.report import report
+from cpmon.reduce.reports.report_names import (
+    Product,
+    State,
+    find_report,
+    foreign_names,
+    other_names,
+    report_names,
+)
+from cpmon.reduce.reports.report_text import render_report
 from tests.reduce.catalogue import lab
 
 

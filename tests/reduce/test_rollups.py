@@ -26,7 +26,6 @@ from cpmon.config.moments import Shift
 from cpmon.core.errors import CpmonError
 from cpmon.generate import load_scenario, write_run
 from cpmon.ingest import ingest
-from cpmon.reduce import reductions, report, report_names
 from cpmon.reduce.engine.computing import roll_up
 from cpmon.reduce.engine.database import ReductionDatabase
 from cpmon.reduce.engine.reducing import reduce
@@ -34,7 +33,9 @@ from cpmon.reduce.metrics import rollups
 from cpmon.reduce.metrics.metric import Kind, ReportColumn
 from cpmon.reduce.metrics.report_set import Lines, reports
 from cpmon.reduce.metrics.rollups import LEVELS, ROWS, SHIFT_ENDS, SUMS, Rollup, rollup_of
-from cpmon.reduce.reductions.reductions import reduction
+from cpmon.reduce.reductions.reductions import reduction, reductions
+from cpmon.reduce.reports.report import report
+from cpmon.reduce.reports.report_names import report_names
 from cpmon.store import Store, connect
 from cpmon.store.results.lineage import lineages
 from cpmon.store.results.retention import Retention, plan, prune

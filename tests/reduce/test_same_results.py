@@ -14,8 +14,8 @@ from cpmon.config import Settings
 from cpmon.generate import load_scenario, write_run
 from cpmon.generate.damage.stream import are_controls
 from cpmon.ingest import ingest
-from cpmon.reduce import reductions
 from cpmon.reduce.engine.reducing import reduce
+from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store, connect
 from cpmon.store.catalogue.connection import Connection
 from tests.dumps import END, FRAME, control, dump, fields, interval

@@ -10,7 +10,8 @@ from msgspec.structs import replace
 
 from cpmon.generate import dump_frames, load_scenario
 from cpmon.ingest import ingest
-from cpmon.reduce import reductions, report
+from cpmon.reduce.reductions.reductions import reductions
+from cpmon.reduce.reports.report import report
 from cpmon.store import Store, connect
 from tests.reduce.catalogue import close, empty_catalogue, insert, lab, minute
 

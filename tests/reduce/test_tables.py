@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from cpmon.core.errors import CpmonError
-from cpmon.reduce import reduction
 from cpmon.reduce.compare import compare, load_spec, parse_spec, render_comparison, spec_names
+from cpmon.reduce.reductions.reductions import reduction
 
 PUBLISHED = Path(__file__).parents[1] / "published"
 FILES = {

@@ -12,7 +12,8 @@ import duckdb
 import pytest
 
 from cpmon.ingest import ingest
-from cpmon.reduce import reductions, report
+from cpmon.reduce.reductions.reductions import reductions
+from cpmon.reduce.reports.report import report
 from cpmon.schemas import layout
 from cpmon.store import Store, connect
 from tests.dumps import dump, fields, frame, frame_end, interval_end, record, samples, tod

@@ -9,7 +9,8 @@ import pytest
 
 from cpmon.generate import dump_frames, load_scenario
 from cpmon.ingest import ingest
-from cpmon.reduce import reductions, report
+from cpmon.reduce.reductions.reductions import reductions
+from cpmon.reduce.reports.report import report
 from cpmon.store import Store, connect
 from tests.reduce.catalogue import empty_catalogue, insert, minute
 

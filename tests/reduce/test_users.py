@@ -8,7 +8,7 @@ import duckdb
 import pytest
 
 from cpmon.core.errors import CpmonError
-from cpmon.reduce import report
+from cpmon.reduce.reports.report import report
 from cpmon.reduce.reports.report_text import render_reports
 from tests.reduce.catalogue import TOD_SECOND, close, insert, lab, minute
 from tests.reduce.rows import rows

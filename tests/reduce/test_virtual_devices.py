@@ -8,7 +8,8 @@ import duckdb
 import pytest
 
 from cpmon.ingest import ingest
-from cpmon.reduce import reductions, report
+from cpmon.reduce.reductions.reductions import reductions
+from cpmon.reduce.reports.report import report
 from cpmon.store import Store, connect
 from tests.reduce.catalogue import close, empty_catalogue, insert, minute
 from tests.virtual_devices import NETWORK, virtual_devices

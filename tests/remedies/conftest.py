@@ -12,7 +12,7 @@ import pytest
 
 from cpmon.core.errors import CpmonError
 from cpmon.ingest import ingest
-from cpmon.reduce import reductions
+from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store, connect
 from cpmon.store.runs.runs import Run, save_run
 from tests.cli import conftest as commands

@@ -10,7 +10,7 @@ import pytest
 
 from cpmon.cli.main import COMMANDS, cpmon
 from cpmon.ingest.findings import Code
-from cpmon.reduce import find_report
+from cpmon.reduce.reports.report_names import find_report
 from cpmon.reduce.rules.layout_checks import KINDS
 from cpmon.reduce.rules.rule import Purpose, load_rules
 from tools.error_codes import ROOT, catalogue

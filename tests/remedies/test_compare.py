@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from cpmon.reduce import reductions
 from cpmon.reduce.compare.run_facts import base_and_runs
+from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store, connect
 from tests.remedies.trying import Attempt, tries
 

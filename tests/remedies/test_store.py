@@ -15,8 +15,8 @@ import pytest
 from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table
 
-from cpmon.reduce import reductions
 from cpmon.reduce.engine.database import ReductionDatabase, Result
+from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store
 from cpmon.store.dumps.landed_dump import LandedDump
 from cpmon.store.dumps.manifest import Manifest

@@ -20,8 +20,10 @@ from cpmon.core.errors import NothingToReportError
 from cpmon.core.text import one_line, printable
 from cpmon.generate import load_scenario, write_run
 from cpmon.ingest import ingest
-from cpmon.reduce import reductions, report, report_names
 from cpmon.reduce.page.runtime import FILE
+from cpmon.reduce.reductions.reductions import reductions
+from cpmon.reduce.reports.report import report
+from cpmon.reduce.reports.report_names import report_names
 from cpmon.store import Store, connect
 from tests.cli.answer import Answer, Cpmon
 from tests.cli.terminal import Terminal

@@ -16,7 +16,7 @@ import pytest
 from cpmon.cli.main import Status
 from cpmon.core.errors import CpmonError
 from cpmon.ingest import ingest
-from cpmon.reduce import reductions
+from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store, connect
 from cpmon.store.sandbox.sandbox import Limits, spill_folder
 from tests.cli.answer import Cpmon

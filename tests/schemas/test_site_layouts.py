@@ -9,7 +9,7 @@ import pytest
 
 from cpmon.core.errors import LayoutError
 from cpmon.ingest import ingest
-from cpmon.reduce import reductions
+from cpmon.reduce.reductions.reductions import reductions
 from cpmon.schemas import by_record, fingerprint, layout, layouts, record_names
 from cpmon.schemas.loader import COLUMNS, LENGTH_COLUMNS, RECORD_COLUMNS, to_csv
 from cpmon.schemas.registry import reload, shipped, site_folder, use

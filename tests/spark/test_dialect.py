@@ -6,7 +6,7 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from cpmon.reduce import reductions
+from cpmon.reduce.reductions.reductions import reductions
 from cpmon.spark.dialect import spark_sql
 from cpmon.store.views.landed_views import landed_views
 

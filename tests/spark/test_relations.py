@@ -21,8 +21,8 @@ from cpmon.config import Settings
 from cpmon.core.errors import CpmonError
 from cpmon.core.sql import name
 from cpmon.ingest import ingest
-from cpmon.reduce import reductions
 from cpmon.reduce.engine.reducing import reduce
+from cpmon.reduce.reductions.reductions import reductions
 from cpmon.spark import Fleet, register
 from cpmon.spark.dialect import spark_sql
 from cpmon.spark.frames import Span, declared

@@ -8,7 +8,7 @@ import pytest
 
 from cpmon.core.errors import CpmonError, StoreError
 from cpmon.ingest import ingest
-from cpmon.reduce import reductions
+from cpmon.reduce.reductions.reductions import reductions
 from cpmon.schemas.loader import COLUMNS, to_csv
 from cpmon.schemas.registry import reload, shipped
 from cpmon.store import Store, connect

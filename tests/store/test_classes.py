@@ -9,8 +9,8 @@ import pytest
 from cpmon.config import Settings
 from cpmon.core.errors import CpmonError
 from cpmon.ingest import ingest
-from cpmon.reduce import reductions
 from cpmon.reduce.engine.reducing import reduce
+from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store, class_rules, connect, deciding_rule, save_classes
 from cpmon.store.results.reduced import kept
 from cpmon.store.runs.classes import parse_classes

@@ -19,11 +19,11 @@ from cpmon.batch.state import State
 from cpmon.cli.main import run
 from cpmon.config import Settings
 from cpmon.ingest import ingest
-from cpmon.reduce import reductions
 from cpmon.reduce.engine.database import ReductionDatabase
 from cpmon.reduce.engine.planning import Selection
 from cpmon.reduce.engine.reducing import reduce, reduce_selected
-from cpmon.reduce.reductions.reductions import Reduction
+from cpmon.reduce.reductions.reduction import Reduction
+from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store, connect
 from cpmon.store.catalogue.connection import Connection
 from cpmon.store.dumps import compaction

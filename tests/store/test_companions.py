@@ -9,8 +9,8 @@ import pytest
 
 from cpmon.core.errors import CpmonError
 from cpmon.ingest import ingest
-from cpmon.reduce import reductions
 from cpmon.reduce.compare.change_test import MEASURES
+from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store, connect
 from cpmon.store.runs.companions import COMPANIONS, TABLES
 from tests.dumps import dump, fields, interval

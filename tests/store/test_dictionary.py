@@ -7,7 +7,7 @@ from collections import defaultdict
 import duckdb
 import pytest
 
-from cpmon.reduce import reductions
+from cpmon.reduce.reductions.reductions import reductions
 from cpmon.schemas.registry import layouts
 from cpmon.schemas.unplaced import all_unplaced
 from cpmon.store import Store, connect

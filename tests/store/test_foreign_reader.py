@@ -18,9 +18,9 @@ import pytest
 
 from cpmon.config import Settings
 from cpmon.ingest import ingest
-from cpmon.reduce import reductions
 from cpmon.reduce.engine import reducing
 from cpmon.reduce.engine.reducing import reduce
+from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store, connect
 from cpmon.store.dumps.compaction import compact, months
 from cpmon.store.results.kept_files import is_one_of

@@ -10,7 +10,7 @@ import pytest
 
 from cpmon.core.errors import CpmonError
 from cpmon.queries.queries import queries
-from cpmon.reduce import reductions
+from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store.sandbox.guard import guarded
 
 

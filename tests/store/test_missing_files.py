@@ -17,8 +17,8 @@ from obstore.store import MemoryStore
 
 from cpmon.cli.main import Status, run
 from cpmon.config import Settings
-from cpmon.reduce import reductions
 from cpmon.reduce.engine.reducing import reduce
+from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store, connect
 from cpmon.store.catalogue import answers
 from cpmon.store.catalogue.connection import Connection

@@ -22,8 +22,8 @@ from pyiceberg.types import StringType
 
 from cpmon.config import Settings
 from cpmon.ingest import ingest
-from cpmon.reduce import reductions
 from cpmon.reduce.engine.reducing import reduce
+from cpmon.reduce.reductions.reductions import reductions
 from cpmon.schemas.arrow import arrow_schema, schemas
 from cpmon.schemas.field import Type
 from cpmon.schemas.registry import tables

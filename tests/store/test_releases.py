@@ -12,8 +12,8 @@ import pytest
 
 from cpmon.config import Settings
 from cpmon.ingest import ingest
-from cpmon.reduce import reductions
 from cpmon.reduce.engine.reducing import reduce
+from cpmon.reduce.reductions.reductions import reductions
 from cpmon.schemas import layout
 from cpmon.schemas.registry import reload, shipped, site_archive
 from cpmon.store import Store, connect

@@ -15,11 +15,12 @@ from cpmon.config import Settings
 from cpmon.config.moments import Shift
 from cpmon.core.errors import CpmonError, StoreError
 from cpmon.ingest import ingest
-from cpmon.reduce import reductions, report
 from cpmon.reduce.engine.database import ReductionDatabase
 from cpmon.reduce.engine.reducing import reduce
 from cpmon.reduce.metrics.metric import TIME
 from cpmon.reduce.page.chart import Chart, Series, read_points
+from cpmon.reduce.reductions.reductions import reductions
+from cpmon.reduce.reports.report import report
 from cpmon.reduce.reports.report_sql import Span
 from cpmon.store import Run, Store, connect, save_classes, save_run
 from cpmon.store.files.disk import disk_error

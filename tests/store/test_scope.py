@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from cpmon.ingest import ingest
-from cpmon.reduce import reductions
+from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store, relations
 from cpmon.store.catalogue.connection import Connection
 from cpmon.store.scope import Scope

@@ -12,7 +12,7 @@ import pytest
 from cpmon.config import Settings
 from cpmon.ingest import ingest
 from cpmon.reduce.engine.reducing import reduce
-from cpmon.schemas.arrow import FINDING, INTERVAL, schemas
+from cpmon.schemas.arrow import file_schemas
 from cpmon.store import Store, connect
 from cpmon.store.dumps.staging import settings
 from tests.dumps import dump, fields, interval, tod
@@ -49,7 +49,7 @@ def is_read(physical: str, logical: dict[str, object]) -> bool:
 
 
 def test_no_table_has_a_type_that_spark_refuses(subtests: pytest.Subtests):
-    for table, schema in {**schemas(), "interval": INTERVAL, "finding": FINDING}.items():
+    for table, schema in file_schemas().items():
         written = pa.BufferOutputStream()
         pq.write_table(schema.empty_table(), written, **settings(schema))
         with subtests.test(table=table):

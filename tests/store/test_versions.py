@@ -13,11 +13,11 @@ import pytest
 from cpmon.config import Settings
 from cpmon.core import grace_period
 from cpmon.ingest import ingest
-from cpmon.reduce import reductions
 from cpmon.reduce.engine import reducing
 from cpmon.reduce.metrics import rollups
 from cpmon.reduce.metrics.metric import Kind
 from cpmon.reduce.metrics.report_set import reports
+from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store, connect
 from cpmon.store.results import lineage
 from cpmon.store.results.reduced import kept

@@ -7,7 +7,7 @@ from textwrap import dedent
 
 import pytest
 
-from cpmon.reduce.reductions.reductions import ordered, parse
+from cpmon.reduce.reductions.sql_files import ordered, parse
 from tools import check_sql
 
 GOOD_REDUCTION = """\

@@ -9,7 +9,7 @@ import duckdb
 import pytest
 
 from cpmon.ingest import ingest
-from cpmon.reduce import reductions
+from cpmon.reduce.reductions.reductions import reductions
 from cpmon.reduce.rules.rule import Purpose, Rule, find_rule, load_rules
 from cpmon.reduce.rules.validation import RuleResult, count
 from cpmon.store import Store

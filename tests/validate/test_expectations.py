@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from cpmon.ingest import ingest
-from cpmon.reduce import reductions
 from cpmon.reduce.metrics.report_set import metrics
+from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store
 from tests.cli.answer import Cpmon
 from tests.cli.conftest import cpmon  # noqa: F401 - the fixture that runs a command line

@@ -13,7 +13,7 @@ from cpmon.config import Settings
 from cpmon.core.errors import CpmonError
 from cpmon.ingest import Code, ingest
 from cpmon.ingest.container.source import open_source
-from cpmon.reduce import reductions
+from cpmon.reduce.reductions.reductions import reductions
 from cpmon.reduce.rules import layout_checks
 from cpmon.reduce.rules.rule import Purpose, Rule, find_rule, load_rules
 from cpmon.reduce.rules.validation import Status, count, rows_sql

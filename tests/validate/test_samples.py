@@ -8,7 +8,7 @@ import pytest
 
 from cpmon.generate import load_scenario, write_run
 from cpmon.ingest import ingest
-from cpmon.reduce import reductions
+from cpmon.reduce.reductions.reductions import reductions
 from cpmon.reduce.rules.rule import Purpose, Severity, load_rules
 from cpmon.reduce.rules.validation import validate
 from cpmon.store import Store, connect
