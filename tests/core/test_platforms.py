@@ -24,7 +24,7 @@ def test_the_command_says_in_a_few_lines_what_a_system_without_flock_lacks():
     assert "WSL 2" in done.stderr and "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("package", ["store", "ingest", "batch", "reduce"])
+@pytest.mark.parametrize("package", ["store", "ingest", "batch", "reduce.engine.reducing"])
 def test_a_program_gets_the_same_as_an_import_error(package: str):
     done = python(f"import sys; sys.modules['fcntl'] = None; import cpmon.{package}")
     assert "ImportError: cpmon runs on Linux and macOS only" in done.stderr
