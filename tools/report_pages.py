@@ -253,9 +253,10 @@ by time is the report of the same objects with a line for each interval; `--by 1
 hours. What cpmon prints under a name may be in other columns and units; [reports.md](reports.md)
 has each column.
 
-*Looked up* names the public text that shows the name or number beside what it stands for. Where it
-says *not looked up*, the name is one that users of the product gave, and none of the public texts
-that were searched confirms it; an empty number means that it is not known.
+*Public text* names the text that shows the name or number beside what it stands for; *(number)*
+behind it, that it shows the number and what it stands for, but not the name. Where it says *not
+found*, the name is one that users of the product gave, and none of the public texts that were
+searched confirms it; an empty number means that none of them shows it.
 """
 
 ADVICE = {
@@ -285,7 +286,7 @@ def names_page(generated: str) -> str:
             if (count := sum(foreign.state is state for foreign in known))
         )
         lines += [f"## {product.full_name}", "", f"{len(known)} reports: {counts}.", ""]
-        lines += ["| number | name | about | here | what is missing | looked up |"]
+        lines += ["| number | name | about | here | what is missing | public text |"]
         lines += ["|---|---|---|---|---|---|", *map(_name_row, known), ""]
     lines += ["## What IBM's advice computes", "", "| figure | here |", "|---|---|"]
     lines += [f"| {figure} | {here} |" for figure, here in ADVICE.items()]
@@ -296,4 +297,4 @@ def _name_row(foreign: ForeignName) -> str:
     here = f"[{foreign.report}](reports.md#{foreign.report.lower()})" if foreign.report else "none"
     over = ", a line for each interval" if foreign.lines is Lines.TIME else ""
     cells = (foreign.number, foreign.name, foreign.title, f"{here}{over}", foreign.missing)
-    return f"| {' | '.join(cells)} | {foreign.source or 'not looked up'} |"
+    return f"| {' | '.join(cells)} | {foreign.source or 'not found'} |"

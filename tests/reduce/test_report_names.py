@@ -30,6 +30,7 @@ from tests.reduce.catalogue import lab
         ("FCX126", "LPAR"),
         ("lpar", "LPAR"),
         ("SyssumLG", "SYSTEM_SUMMARY_BY_TIME"),
+        ("redisp", "SYSTEM_SUMMARY_BY_TIME"),
         ("aux-storage-by-time", "AUX_STORAGE_BY_TIME"),
     ],
 )
@@ -59,9 +60,17 @@ def test_a_log_by_time_has_a_line_for_each_interval_and_object():
     assert "LOCKLOG of Performance Toolkit is SPIN_LOCKS here" in render_report(log).decode()
 
 
-def test_one_that_is_not_printed_says_which_record_is_missing():
-    with pytest.raises(CpmonError, match=r"PRCPUP \(5\.16\)") as caught:
-        find_report("pucfglog")
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("pucfglog", r"PUCFGLOG of Performance Toolkit is not printed: .*PRCPUP \(5\.16\)"),
+        ("fcx111", r"FCX111 of Performance Toolkit is not printed: .*IODCAD \(6\.4\)"),
+        ("FCX314", "FCX314 PINLOG of Performance Toolkit is not printed: no field is known"),
+    ],
+)
+def test_one_that_is_not_printed_says_what_is_missing(name: str, reason: str):
+    with pytest.raises(CpmonError, match=reason) as caught:
+        find_report(name)
     assert caught.value.code == "report-not-printed"
 
 
