@@ -1,6 +1,7 @@
 -- How often high-frequency samples found each channel path busy, one row per
 -- system, interval and path that was found busy by the end of that UTC day
--- (D0R9). By this partition alone: what others do with a path is not in it.
+-- (D0R9). Busy by whichever partition shares it. The samples do not measure
+-- FICON paths nor, on a z990 or later, any path.
 CREATE OR REPLACE VIEW channels_by_time AS
 WITH used AS (
   -- Most of the 256 entries are of no path. Paths used on later days have no
