@@ -24,6 +24,7 @@ INTERVALS = 4
 def con() -> duckdb.DuckDBPyConnection:
     """Path 1A is busy in 15 of 60 samples, then in 30 of 30; path 2B never."""
     con = empty_catalogue()
+    insert(con, "monitor.mtrprp", {"system": "LAB", "tod": minute(0), "pfxidmdl": "2064"})
     for n, seconds, samples, busy in ((0, None, None, None), (1, 60, 60, 15), (2, 30, 30, 30)):
         key = {"system": "LAB", "dump": "d", "interval_end": minute(n), "seconds": seconds}
         insert(con, "meta.interval", {k: key[k] for k in ("system", "interval_end", "seconds")})
@@ -43,6 +44,26 @@ def test_busy_is_of_the_samples_of_the_interval(con: duckdb.DuckDBPyConnection):
         ("1A", 60, 60, 15, 0.25),
         ("1A", 30, 30, 30, 1.0),
     ]
+
+
+def busy(con: duckdb.DuckDBPyConnection) -> list[tuple[object, ...]]:
+    return con.execute("SELECT busy_samples FROM channels_by_time ORDER BY interval_end").fetchall()
+
+
+@pytest.mark.parametrize("machine", ["2084", "2094", "3906", "9999", None])
+def test_samples_of_a_later_machine_or_of_an_unknown_one_are_not_printed(
+    con: duckdb.DuckDBPyConnection, machine: str | None
+):
+    con.execute("UPDATE monitor.mtrprp SET pfxidmdl = ?", [machine])
+    assert busy(con) == [(None,), (None,), (None,)]
+    con.execute("DELETE FROM monitor.mtrprp")
+    assert busy(con) == [(None,), (None,), (None,)]
+
+
+def test_from_a_new_machine_on_samples_are_not_printed(con: duckdb.DuckDBPyConnection):
+    moved = {"system": "LAB", "tod": minute(1.5), "pfxcpuad": 0, "pfxidmdl": "2084"}
+    insert(con, "monitor.mtrprp", moved)
+    assert busy(con) == [(None,), (15,), (None,)]
 
 
 def test_over_the_span_samples_are_added_up(con: duckdb.DuckDBPyConnection):
