@@ -1,7 +1,7 @@
 """Unattended batches: land new dumps, reduce them, write reports and a summary."""
 
-from .plan import Plan, read_plan
+from .plan import BatchPlan, read_plan
 from .result import BatchResult
 from .run import BatchRunner
 
-__all__ = ["BatchResult", "BatchRunner", "Plan", "read_plan"]
+__all__ = ["BatchPlan", "BatchResult", "BatchRunner", "read_plan"]

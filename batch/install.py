@@ -20,7 +20,7 @@ from ..core.text import length_of_time
 from ..render.html import text_page
 from ..store import Store
 from .outputs import Write
-from .plan import Plan, fixed_folder
+from .plan import BatchPlan, fixed_folder
 
 NAME = "cpmon-batch"
 """Name of the units; their templates are files of this package."""
@@ -46,7 +46,7 @@ class Schedule:
 
 
 def install(
-    schedule: Schedule, store: Store, plan: Plan, settings: Settings, write: Write
+    schedule: Schedule, store: Store, plan: BatchPlan, settings: Settings, write: Write
 ) -> tuple[str, str]:
     """Write systemd units or a crontab line.
 
@@ -136,7 +136,7 @@ def _command(store: Store, settings: Settings) -> list[str]:
     return [*start, "batch", "run", *config, "--store", str(store.root.absolute())]
 
 
-def _writable_folders(store: Store, plan: Plan) -> list[Path]:
+def _writable_folders(store: Store, plan: BatchPlan) -> list[Path]:
     """The topmost folders that a batch writes to."""
     options = plan.batch
     files = [options.summary, options.summary_json, *(output.path for output in plan.outputs)]
@@ -161,7 +161,12 @@ def _unit_folder(*, user: bool) -> Path:
 
 
 def service(
-    command: Sequence[str], plan: Plan, writable: Sequence[Path], *, user: bool, account: str = ""
+    command: Sequence[str],
+    plan: BatchPlan,
+    writable: Sequence[Path],
+    *,
+    user: bool,
+    account: str = "",
 ) -> str:
     """The service that runs a batch once.
 

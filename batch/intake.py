@@ -23,7 +23,7 @@ from ..store.dumps.store import Store
 from .hooks import run_hook
 from .inbox import GROWING, Candidate, candidates, incomplete, observe, quarantine
 from .log import Log, ascii_error, ascii_line, ascii_path, error_code
-from .plan import Plan
+from .plan import BatchPlan
 from .result import BatchResult
 from .state import State
 
@@ -44,7 +44,7 @@ class Intake:
     """
 
     store: Store
-    plan: Plan
+    plan: BatchPlan
     state: State
     folder: Path
     settings: Settings

@@ -73,7 +73,7 @@ class Output:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class BatchPlan:
     """The plan of a batch.
 
     Attributes:
@@ -86,7 +86,7 @@ class Plan:
     batch: BatchSettings = field(default_factory=BatchSettings)
 
 
-def check_settings(settings: Settings) -> Plan | None:
+def check_settings(settings: Settings) -> BatchPlan | None:
     """Check settings that only some commands use; returns the plan, if there is one.
 
     Raises:
@@ -100,7 +100,7 @@ def check_settings(settings: Settings) -> Plan | None:
     return read_plan(settings) if settings.inboxes or settings.outputs else None
 
 
-def read_plan(settings: Settings) -> Plan:
+def read_plan(settings: Settings) -> BatchPlan:
     """Build the plan from the settings.
 
     Raises:
@@ -130,7 +130,7 @@ def read_plan(settings: Settings) -> Plan:
     for key in ("summary", "summary_json"):
         check_path(getattr(batch, key), settings.place(f"batch.{key}"), ("date",))
     paths = {key: path.absolute() for key in PATHS if (path := getattr(batch, key)) is not None}
-    return Plan(
+    return BatchPlan(
         inboxes=tuple(
             msgspec.structs.replace(
                 inbox, folder=inbox.folder.absolute(), settle=inbox.settle or batch.settle

@@ -42,7 +42,7 @@ from .hooks import run_hook
 from .intake import Intake
 from .log import Log, ascii_error, ascii_line, error_code
 from .outputs import OutputWriter, Write
-from .plan import Plan, output_path
+from .plan import BatchPlan, output_path
 from .result import BatchResult, Event, ExitStatus
 from .state import FOLDER, State, append_history, exclusive_lock, load_state
 from .summary import render_metrics, render_summary
@@ -107,7 +107,7 @@ class BatchRunner:
     """
 
     store: Store
-    plan: Plan
+    plan: BatchPlan
     settings: Settings
     log: Log
     write: Write

@@ -13,13 +13,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ..core.text import counted, megabytes
-from ..ingest.findings import Severity
-from ..reduce.rules.rule import Severity as RuleSeverity
+from ..ingest.findings import FindingSeverity
+from ..reduce.rules.rule import Severity
 from ..render.html import text_page
 from ..store import Store
 from .inbox import quarantined
 from .log import ascii_line, ascii_path
-from .plan import Plan
+from .plan import BatchPlan
 from .result import BatchResult, Event, ExitStatus
 from .state import FOLDER, SETTLED, State, load_state, lock_holder, read_history
 
@@ -133,9 +133,9 @@ def render_metrics(state: State, result: BatchResult, last_end: datetime | None)
         success={} if state.last_success is None else {"": state.last_success},
         dumps={name: totals.dumps for name, totals in systems.items()},
         records={name: totals.records for name, totals in systems.items()},
-        findings={severity: state.findings.get(severity, 0) for severity in Severity},
-        exceptions={severity: result.exceptions[severity] for severity in RuleSeverity},
-        failures={severity: result.validation[severity] for severity in RuleSeverity},
+        findings={severity: state.findings.get(severity, 0) for severity in FindingSeverity},
+        exceptions={severity: result.exceptions[severity] for severity in Severity},
+        failures={severity: result.validation[severity] for severity in Severity},
         lasts=lasts,
         lags={name: max(0.0, ended - last) for name, last in lasts.items()},
         escaped=_escaped,
@@ -151,7 +151,7 @@ EVENTS = ("deferred", "quarantined", "trouble", "failures")
 RUN = ("started", "seconds", "ended_as", "status", "landed", "known")
 
 
-def batch_status(store: Store, plan: Plan, last: int) -> dict[str, Any]:
+def batch_status(store: Store, plan: BatchPlan, last: int) -> dict[str, Any]:
     """The status as a JSON document: `now` a sentence; `runs`, `systems` and `waiting` rows.
 
     Args:
@@ -197,7 +197,7 @@ def _systems(state: State) -> Rows:
     ]
 
 
-def _waiting(state: State, plan: Plan) -> Rows:
+def _waiting(state: State, plan: BatchPlan) -> Rows:
     deferred = [
         ("deferred", path, since, "not complete")
         for path, (_, _, since) in sorted(state.observations.items())

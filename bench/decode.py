@@ -13,7 +13,7 @@ import numpy as np
 
 from cpmon.ingest.container.record_index import index_records
 from cpmon.ingest.container.source import open_source
-from cpmon.ingest.container.windows import Window, windows
+from cpmon.ingest.container.windows import ByteWindow, windows
 from cpmon.ingest.decode.columns import Decoded, decode
 from cpmon.ingest.decode.intervals import row_stamps
 from cpmon.ingest.decode.reader import Reader, RecordBuffer, Records
@@ -69,7 +69,7 @@ def measure(dump: Path, sizes: Sizes) -> list[Section]:
         ]
 
 
-def first_windows(dump: Path, size_bytes: int) -> Iterator[Window]:
+def first_windows(dump: Path, size_bytes: int) -> Iterator[ByteWindow]:
     """Windows of a dump, as ingest sees them, until their records have that many bytes."""
     with open_source(dump) as source:
         reader, seen = Reader(source), 0
@@ -80,7 +80,7 @@ def first_windows(dump: Path, size_bytes: int) -> Iterator[Window]:
                 return
 
 
-def jobs(held: Iterable[Window]) -> Iterator[Job]:
+def jobs(held: Iterable[ByteWindow]) -> Iterator[Job]:
     """What ingest decodes of these windows, call by call."""
     layouts, batches = by_record(), defaultdict[Layout, RecordBuffer](RecordBuffer)
     for window in held:
@@ -185,7 +185,7 @@ def _parse(job: Job, sizes: Sizes) -> float:
 def _contest(
     title: str,
     work: list[Job],
-    held: list[Window],
+    held: list[ByteWindow],
     loops: Transpose | None,
     parsed: dict[Layout, float],
     sizes: Sizes,
@@ -241,7 +241,7 @@ def _copies(work: list[Job]) -> dict[str, Contestant]:
     return {"copy, new memory": fresh, "copy, memory in use": reused}
 
 
-def _index(held: list[Window], sizes: Sizes) -> Section:
+def _index(held: list[ByteWindow], sizes: Sizes) -> Section:
     def run() -> None:
         for window in held:
             index_records(window.data, window.frames)

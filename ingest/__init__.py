@@ -1,6 +1,6 @@
 """Dump to store: containers, frames, record index, columns, findings, landing."""
 
-from .findings import Code, Finding, Findings, Severity
+from .findings import Code, Finding, Findings, FindingSeverity
 from .landing import Landed, ingest
 
-__all__ = ["Code", "Finding", "Findings", "Landed", "Severity", "ingest"]
+__all__ = ["Code", "Finding", "FindingSeverity", "Findings", "Landed", "ingest"]

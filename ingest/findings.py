@@ -16,7 +16,7 @@ from ..schemas.arrow import FINDING
 from .codec import I64
 
 
-class Severity(StrEnum):
+class FindingSeverity(StrEnum):
     """How much a finding costs; the exit status follows the worst."""
 
     INFO = "info"
@@ -88,7 +88,7 @@ class Code(Enum):
 
     def __init__(self, _number: int) -> None:
         row = _ROWS[self.name]
-        self.severity = Severity(row["severity"])
+        self.severity = FindingSeverity(row["severity"])
         self.found_in, self.quotes = Pass(row["pass"]), row["quotes"] == "yes"
         self.meaning, self.remedy = row["meaning"], row["remedy"]
 
@@ -151,9 +151,9 @@ class Findings:
         return details if code in OF_KINDS else details[:1]
 
     @property
-    def worst(self) -> Severity | None:
+    def worst(self) -> FindingSeverity | None:
         """The worst severity found, or None."""
-        order = list(Severity)
+        order = list(FindingSeverity)
         return max((c.severity for c in self.counts), key=order.index, default=None)
 
     def table(self) -> pa.Table:

@@ -31,13 +31,13 @@ from ..store.dumps.store import Store
 from ..store.runs.runs import Run, assumed_places, read_run, run_file, save_run
 from .codec import moment, unix_us
 from .container.source import Container, Progress, Source, open_source
-from .container.windows import Window, prefetch, prefetched
+from .container.windows import ByteWindow, prefetch, prefetched
 from .decode.configuration import UNKNOWN
 from .decode.intervals import TimeStampChecks
 from .decode.reader import ByteCounts, Reader, Tables
 from .findings import Code, Findings, Pass
 
-Look = Callable[[Window], None]
+Look = Callable[[ByteWindow], None]
 _TABLES_AHEAD = 2
 """Windows that are decoded while the tables of an earlier one are written: a row group that is
 written holds up the decoding of a window only. With one, landing takes a fifth longer."""
@@ -170,7 +170,7 @@ def write_tables(
     """
     seen, time_stamps = dict.fromkeys(Pass, 0), TimeStampChecks()
 
-    def take(window: Window) -> None:
+    def take(window: ByteWindow) -> None:
         seen[Pass.CONTROL] += len(window.frames)
         seen[Pass.HEADERS] += len(window.index)
         time_stamps.take(window, reader.closed)

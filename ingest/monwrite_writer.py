@@ -19,7 +19,7 @@ from ..schemas.field import HEADER_LENGTH
 from .codec import I64, U8, U64, Mask, items
 from .container.control_records import EVENT, SAMPLE
 from .container.record_index import FRAME, FRAME_END, HEADER, INTERVAL_END, NO_RECORDS, RecordIndex
-from .container.windows import Window
+from .container.windows import ByteWindow
 from .decode.columns import copied, copy_pieces
 
 _CONTROL_AT, _SAMPLES_AT, _EVENTS_AT = 0x0100_0000, 0x0100_1000, 0x4000_0000
@@ -64,7 +64,7 @@ class RecordSelection:
         return len(self.index)
 
     @staticmethod
-    def of(window: Window, mask: Mask) -> RecordSelection:
+    def of(window: ByteWindow, mask: Mask) -> RecordSelection:
         """Selects the records of a window where `mask` is true, without those that end frames."""
         index = window.index
         return RecordSelection(window.data, index[mask & ~index.are_of([FRAME_END])])

@@ -21,7 +21,7 @@ from .codec import I64, U64, Mask, moment
 from .container.monwrite import Framer
 from .container.record_index import FRAME_END, INTERVAL_END
 from .container.source import Container, Progress, Source, open_source
-from .container.windows import Window, prefetched, windows
+from .container.windows import ByteWindow, prefetched, windows
 from .decode.columns import gather
 from .decode.configuration import COMMAND, INTERVAL, SYSTEM, Indexed, commanded_s, decode_records
 from .decode.intervals import NO_END, row_stamps
@@ -106,7 +106,7 @@ class _Chooser:
     part: Part
     _intervals: int = 0
 
-    def choose(self, window: Window) -> tuple[Mask, Mask]:
+    def choose(self, window: ByteWindow) -> tuple[Mask, Mask]:
         """(records,) which are written, and which of them match the part itself."""
         part, index = self.part, window.index
         key = _effective_times(window)
@@ -122,21 +122,21 @@ class _Chooser:
         selected = in_time & ~framing & self._matches(window)
         return config | selected | (ends & in_time), selected
 
-    def over(self, window: Window) -> bool:
+    def over(self, window: ByteWindow) -> bool:
         """Whether everything in a window is later than the slice."""
         until = self.part.until_us
         if until is None or not len(window.index):
             return False
         return bool(_effective_times(window).min() > until)
 
-    def _matches(self, window: Window) -> Mask:
+    def _matches(self, window: ByteWindow) -> Mask:
         part, index = self.part, window.index
         if not part.domains and not part.kinds:
             return ~_are_configuration(window)
         return index.are_of(part.kinds) | np.isin(index.domain, list(part.domains))
 
 
-def _effective_times(window: Window) -> I64:
+def _effective_times(window: ByteWindow) -> I64:
     """(records,) the time by which a record is placed, microseconds since 1970 UTC.
 
     Samples go with their interval, even those that CP took before an hour was full.
@@ -173,7 +173,7 @@ def _thinned(chosen: RecordSelection, every: int) -> RecordSelection:
     return alone
 
 
-def _note(window: Window, result: Slice) -> None:
+def _note(window: ByteWindow, result: Slice) -> None:
     stamps = row_stamps(window)
     if len(stamps):
         result.first_us = int(stamps.tod_us[0]) if result.first_us is None else result.first_us
@@ -303,13 +303,15 @@ def _inspect(path: Path, container: Container | str) -> Merged:
     )
 
 
-def _systems(window: Window) -> Iterator[str]:
+def _systems(window: ByteWindow) -> Iterator[str]:
     """Names of systems in the configuration records of a window."""
     if (system := decode_records(window, SYSTEM[0])) is not None:
         yield from (name for name in system[0].columns[SYSTEM[1]].to_pylist() if name)
 
 
-def _fresh(window: Window, part: Merged, merged: U64, hashes_of_part: list[U64]) -> RecordSelection:
+def _fresh(
+    window: ByteWindow, part: Merged, merged: U64, hashes_of_part: list[U64]
+) -> RecordSelection:
     """Selects the records of a window but for configuration that an earlier dump has.
 
     Appends the hashes of all its configuration records to `hashes_of_part`.

@@ -21,7 +21,7 @@ from ..core.text import counted
 from ..render.printing import Format
 from ..store.catalogue.connection import Connection, point
 from ..store.scope import Scope
-from .metrics.metric import TIME, Kind, ReportColumn
+from .metrics.metric import TIME, MetricKind, ReportColumn
 from .metrics.report_set import Lines, Report, end_column, metric_of, reports
 from .metrics.rollups import amount_of, rollup_of, sum_of, time_of
 from .page.chart import POINTS, Chart, Points, with_gaps
@@ -43,7 +43,7 @@ BAND = (0.05, 0.5, 0.95)
 LONGEST = timedelta(days=3 * 366)
 """Longest horizon."""
 RECENT_DAYS = 28
-FIGURES = (Kind.RATIO, Kind.TOTAL, Kind.LEVEL)
+FIGURES = (MetricKind.RATIO, MetricKind.TOTAL, MetricKind.LEVEL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +233,7 @@ def _hours(
 def _over_objects(column: ReportColumn) -> str:
     """SQL of the total of a column over the objects of an hour, from the sums of roll-ups."""
     name, over, under = column.name, column.over, column.under
-    if column.kind is Kind.LEVEL:
+    if column.kind is MetricKind.LEVEL:
         return f"sum({sum_of(name)}) / nullif(max(intervals), 0)"
     if under in ELAPSED:
         whole = f"nullif(max({time_of(over, under)}), 0)"
@@ -293,7 +293,9 @@ def _threshold(
 
 def _columns(column: ReportColumn, limit: Threshold | None) -> tuple[ReportColumn, ...]:
     """The columns of a forecast, with the unit and print rule of the metric."""
-    figure = replace(column, kind=Kind.KEY, over="", under="", whole="", is_optional=False, width=8)
+    figure = replace(
+        column, kind=MetricKind.KEY, over="", under="", whole="", is_optional=False, width=8
+    )
     names = {
         "mean": "Mean",
         "mean_low": "Mean|5 %",

@@ -95,7 +95,7 @@ def _extent(group: Group) -> str:
 
 
 @dataclass(frozen=True)
-class Difference:
+class LayoutDifference:
     """A difference of a record between two releases; `fields` names the affected fields."""
 
     record: str
@@ -105,7 +105,7 @@ class Difference:
     fields: str = ""
 
 
-def release_diff(layouts: Iterable[Layout], old: str, new: str) -> Iterator[Difference]:
+def release_diff(layouts: Iterable[Layout], old: str, new: str) -> Iterator[LayoutDifference]:
     """The differences of each record, in the order of the layouts.
 
     Raises:
@@ -114,18 +114,18 @@ def release_diff(layouts: Iterable[Layout], old: str, new: str) -> Iterator[Diff
     first, last = release_key(old), release_key(new)
     for layout in layouts:
         if layout.until and first <= release_key(layout.until) < last:
-            yield Difference(layout.name, "no longer written", f"up to {layout.until}")
+            yield LayoutDifference(layout.name, "no longer written", f"up to {layout.until}")
             continue
         lengths = layout.written_at(old), layout.written_at(new)
         if lengths[0] != lengths[1]:
-            yield Difference(layout.name, "length", *map(str, lengths))
+            yield LayoutDifference(layout.name, "length", *map(str, lengths))
         unknown = lengths[1] - max(lengths[0], layout.length)
         if unknown > 0:
-            yield Difference(layout.name, "bytes of unknown meaning", after=str(unknown))
+            yield LayoutDifference(layout.name, "bytes of unknown meaning", after=str(unknown))
         before, after = set(_names(layout, old)), set(_names(layout, new))
         for change, names in (("gained", after - before), ("lost", before - after)):
             if names:
-                yield Difference(layout.name, change, fields=" ".join(sorted(names)))
+                yield LayoutDifference(layout.name, change, fields=" ".join(sorted(names)))
 
 
 def _names(layout: Layout, release: str) -> Iterator[str]:

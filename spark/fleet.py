@@ -29,7 +29,7 @@ from ..store.results.reduced import kept
 from ..store.views.landed_views import INTERVALS, landed_view
 from ..store.views.views import LANDED
 from .dialect import guarded, spark_sql
-from .frames import ON_DRIVER, RUN, Frames, LandedFiles, Span, kind_of
+from .frames import ON_DRIVER, RUN, Frames, LandedFiles, QuerySpan, kind_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -88,7 +88,12 @@ class Fleet:
     """
 
     def __init__(
-        self, spark: SparkSession, store: Store, span: Span | None = None, *, keep: bool = False
+        self,
+        spark: SparkSession,
+        store: Store,
+        span: QuerySpan | None = None,
+        *,
+        keep: bool = False,
     ) -> None:
         """Read which dumps and roll-ups exist.
 
@@ -103,7 +108,7 @@ class Fleet:
             StoreError: the manifest cannot be read.
         """
         self.spark = spark
-        self._span, self._keep = span or Span(), keep
+        self._span, self._keep = span or QuerySpan(), keep
         self._files = LandedFiles(store, self._span)
         views = reductions()
         results = kept(store, views)
@@ -278,7 +283,7 @@ def register(
         CpmonError: there is no such relation.
     """
     opened = store if isinstance(store, Store) else Store(store)
-    fleet = Fleet(spark, opened, Span(since, until, tuple(systems or ())))
+    fleet = Fleet(spark, opened, QuerySpan(since, until, tuple(systems or ())))
     landed = opened.tables()
     for relation in fleet.relations if relations is None else relations:
         schema, name = _split(relation)

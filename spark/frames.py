@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class QuerySpan:
     """Times and systems of a query.
 
     Attributes:
@@ -82,7 +82,7 @@ class LandedFiles:
         systems: names of the systems of the span that have dumps.
     """
 
-    def __init__(self, store: Store, span: Span) -> None:
+    def __init__(self, store: Store, span: QuerySpan) -> None:
         """Read the dumps from the manifest, and no other file."""
         samples: list[LandedDump] = []
         others: list[LandedDump] = []

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import click
 
-from cpmon.ingest.findings import Code, Severity
+from cpmon.ingest.findings import Code, FindingSeverity
 
 from .dictionary_pages import dictionary_pages
 from .error_codes import catalogue
@@ -57,7 +57,7 @@ def _contexts(
                 yield from _contexts(below, word, context)
 
 
-STATUS = {Severity.INFO: 0, Severity.WARNING: 3, Severity.DATA_LOSS: 5}
+STATUS = {FindingSeverity.INFO: 0, FindingSeverity.WARNING: 3, FindingSeverity.DATA_LOSS: 5}
 """Exit status of a command whose worst finding is of that severity."""
 
 
@@ -74,7 +74,7 @@ def _findings() -> Iterator[str]:
         " `cpmon check` tells the same,\nand what is odd about the values, without landing"
         " anything."
     )
-    for severity in reversed(Severity):
+    for severity in reversed(FindingSeverity):
         yield from ("", f"## {severity}", "", f"Exit status {STATUS[severity]}.")
         for code in (c for c in Code if c.severity is severity):
             yield from ("", f"### {code.name}", "", code.meaning, "", f"What to do: {code.remedy}")

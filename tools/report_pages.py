@@ -9,7 +9,7 @@ from itertools import groupby
 from sqlglot import exp, parse_one
 from sqlglot.lineage import Node, lineage
 
-from cpmon.reduce.metrics.metric import Kind, ReportColumn
+from cpmon.reduce.metrics.metric import MetricKind, ReportColumn
 from cpmon.reduce.metrics.report_set import Lines, Report, reports
 from cpmon.reduce.reductions.reduction import Reduction
 from cpmon.reduce.reductions.reductions import reduction, reductions
@@ -135,7 +135,11 @@ def _report(report: Report) -> Iterator[str]:
 
 def _digits(column: ReportColumn) -> str:
     if column.form.style is Style.FIXED:
-        return str(column.form.digits) if column.kind not in (Kind.KEY, Kind.LATEST) else ""
+        return (
+            str(column.form.digits)
+            if column.kind not in (MetricKind.KEY, MetricKind.LATEST)
+            else ""
+        )
     return "5 characters" if column.form.style is Style.KEPT else "0, `101k`"
 
 
@@ -143,15 +147,15 @@ def _formula(column: ReportColumn, report: Report) -> str:
     match column.kind:
         case _ if report.lines is Lines.ROW:
             return ""
-        case Kind.RATIO:
+        case MetricKind.RATIO:
             return f"Σ `{column.over}` / Σ `{column.under}`"
-        case Kind.TOTAL:
+        case MetricKind.TOTAL:
             return f"Σ `{column.over}`"
-        case Kind.LEVEL:
+        case MetricKind.LEVEL:
             return f"mean of `{column.name}`"
-        case Kind.ELAPSED:
+        case MetricKind.ELAPSED:
             return f"Σ `{column.name}`"
-        case Kind.LATEST:
+        case MetricKind.LATEST:
             return "the latest"
     return ""
 

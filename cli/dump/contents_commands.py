@@ -30,7 +30,7 @@ from ..spans import day_of_dump, read_span, span_options
 from .dump_output import container_option, dump_input, write_dumps
 
 if TYPE_CHECKING:
-    from ...ingest.inspect.explanation import Line
+    from ...ingest.inspect.explanation import FieldLine
     from ...ingest.inspect.inventory import Inventory
     from ...ingest.inspect.record_filter import RecordFilter, SelectedRecord
 
@@ -142,7 +142,7 @@ def _iso(us: int | None, zone_s: int | None = 0) -> str | None:
     return local.isoformat(sep=" ", timespec="milliseconds")
 
 
-Explained = tuple["SelectedRecord", list["Line"]]
+Explained = tuple["SelectedRecord", list["FieldLine"]]
 
 
 @click.command("show")

@@ -34,7 +34,7 @@ from ..targets import TARGET_FILE, check_target
 
 if TYPE_CHECKING:
     from ...reduce.reports.report import ReportResult
-    from ...reduce.reports.report_text import Screen, Threshold
+    from ...reduce.reports.report_text import ColourLimit, Screen
 
 
 def _reports() -> Iterator[str]:
@@ -243,7 +243,7 @@ def _screen(out: Output, wide: bool) -> Screen | None:
     from ...reduce.reports.report_text import Screen
     from ...reduce.rules.exceptions import thresholds
 
-    limits: Sequence[Threshold] = ()
+    limits: Sequence[ColourLimit] = ()
     if not os.environ.get("NO_COLOR"):
         with suppress(CpmonError):  # a wrong rule keeps no report from being printed
             limits = thresholds(settings())

@@ -23,7 +23,7 @@ from ..site_settings import settings
 from ..targets import TARGET_FOLDER, check_target
 
 if TYPE_CHECKING:
-    from ...batch import Plan
+    from ...batch import BatchPlan
     from ...batch.result import BatchResult
     from ...config import Settings
     from ...store import Store
@@ -189,7 +189,7 @@ def install(
     click.echo(next_steps, err=True)
 
 
-def _open(root: Path, *, create: bool) -> tuple[Store, Plan, Settings]:
+def _open(root: Path, *, create: bool) -> tuple[Store, BatchPlan, Settings]:
     """The store, the plan and the settings."""
     from ...batch.plan import check_settings, read_plan
     from ...core.errors import CpmonError

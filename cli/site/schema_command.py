@@ -332,7 +332,7 @@ def import_(
       cpmon schema import mon730.zip --into layouts/
     """
     from ...schemas.pages.page_file import collect_pages
-    from ...schemas.pages.page_import import Outcome, PageImport
+    from ...schemas.pages.page_import import PageImport, PageOutcome
     from ...schemas.registry import reload
 
     folder = _folder(into)
@@ -344,8 +344,8 @@ def import_(
     named = not any(path.is_dir() or path.suffix.lower() == ".zip" for path in pages)
     with click.progressbar(files, label="reading pages", file=sys.stderr, hidden=named) as bar:
         all_files = [imported for file in bar for imported in importing.add(file, named=named)]
-    passed = [i.name for i in all_files if i.outcome is Outcome.PASSED_OVER]
-    results = [i for i in all_files if i.outcome is not Outcome.PASSED_OVER]
+    passed = [i.name for i in all_files if i.outcome is PageOutcome.PASSED_OVER]
+    results = [i for i in all_files if i.outcome is not PageOutcome.PASSED_OVER]
     if not any(imported.merged or imported.problem for imported in results):
         raise _no_pages(pages, passed)
     written = importing.changes()

@@ -60,11 +60,11 @@ def command(
       cpmon reduce --store perf/ --system 'PROD*' --since 2026-01-01 --jobs 4
       cpmon reduce --store /shared/perf --engine spark --master spark://host:7077
     """
-    from ...reduce.engine.planning import Selection
+    from ...reduce.engine.planning import DaySelection
     from ...reduce.engine.reducing import reduce_selected
 
     span = read_span(since, until)
-    selection = Selection(systems, frozenset(days), whole_day(span.since), whole_day(span.until))
+    selection = DaySelection(systems, frozenset(days), whole_day(span.since), whole_day(span.until))
     with bar("reducing", units="units") as advance:
         reduced = reduce_selected(store_at(store), names, settings(), selection, engine, advance)
     say_notes(reduced.notes)

@@ -42,7 +42,7 @@ Damaging = Callable[[DumpStream, Spot], Iterator[bytes]]
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class DamageKind:
     """A kind of damage.
 
     Attributes:
@@ -63,7 +63,7 @@ class Kind:
     least: int = 1
 
 
-KINDS: dict[str, Kind] = {}
+KINDS: dict[str, DamageKind] = {}
 CUT_COMPRESSED = "cut-compressed"
 
 
@@ -74,7 +74,7 @@ def kind(
 
     def add(apply: Damaging) -> Damaging:
         meaning = (apply.__doc__ or "").partition("\n")[0]
-        KINDS[name] = Kind(name, meaning, apply, placed, count, counts, least)
+        KINDS[name] = DamageKind(name, meaning, apply, placed, count, counts, least)
         return apply
 
     return add
@@ -254,7 +254,7 @@ def trailing_garbage(stream: DumpStream, spot: Spot) -> Iterator[bytes]:
         yield spot.rng.integers(0, 256, min(_BULK, spot.count - at), np.uint8).tobytes()
 
 
-KINDS[CUT_COMPRESSED] = Kind(
+KINDS[CUT_COMPRESSED] = DamageKind(
     CUT_COMPRESSED, "The gzip or zstd file, not the dump in it, ends at PLACE."
 )
 

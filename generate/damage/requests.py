@@ -13,7 +13,7 @@ import numpy as np
 from ...core.errors import nearest
 from ..numeric import random_stream
 from ..sink import Chunk
-from .kinds import CUT_COMPRESSED, KINDS, Damaging, Kind, Spot
+from .kinds import CUT_COMPRESSED, KINDS, DamageKind, Damaging, Spot
 from .stream import DamageError, DumpStream
 
 _PLACES = "a byte (5000, 0x1388), bytes before the end (-100), or a share of the dump (50%)"
@@ -27,7 +27,7 @@ class Damage:
     picks one in the first half. `count`: None for the default.
     """
 
-    kind: Kind
+    kind: DamageKind
     place: int | Fraction | None = None
     count: int | None = None
 
@@ -167,7 +167,7 @@ def _place(text: str, whole: str) -> int | Fraction | None:
         raise DamageError(f"{text!r} is no place", expected=_PLACES, found=whole) from None
 
 
-def _count(text: str, kind: Kind, whole: str) -> int | None:
+def _count(text: str, kind: DamageKind, whole: str) -> int | None:
     if not text:
         return None
     try:
@@ -184,7 +184,7 @@ def _count(text: str, kind: Kind, whole: str) -> int | None:
     return count
 
 
-def _usage(kind: Kind) -> str:
+def _usage(kind: DamageKind) -> str:
     """The syntax of a request of a kind."""
     place = ":PLACE" if kind.placed else ":" if kind.count is not None else ""
     return f"{kind.name}{place}{':COUNT' if kind.count is not None else ''}"

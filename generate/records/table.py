@@ -282,7 +282,7 @@ class Expression:
         return eval(self.code, _GLOBALS, scope)
 
 
-class Scope(dict[str, Any]):
+class RecordScope(dict[str, Any]):
     """The names of one record in one sample, each computed at its first use."""
 
     def __init__(self, let: Mapping[str, Expression], sample: Sample, **given: Any) -> None:
@@ -356,9 +356,9 @@ class Record:
         self.sampled = self._function(table.let, sampled)
         self.timed = any("elapsed" in names for names in used.values())
 
-    def scope(self, sample: Sample, **given: Any) -> Scope:
+    def scope(self, sample: Sample, **given: Any) -> RecordScope:
         """The names of its expressions in a sample."""
-        return Scope(self._let, sample, **given)
+        return RecordScope(self._let, sample, **given)
 
     def variants(self, sample: Sample) -> Iterator[dict[str, Any]]:
         """The names given to the expressions of each type of the record."""
@@ -367,13 +367,13 @@ class Record:
         for name, expression in self._variants.items():
             yield from ({name: each} for each in expression.value(self.scope(sample)))
 
-    def rows(self, scope: Scope) -> int:
+    def rows(self, scope: RecordScope) -> int:
         """Records in a sample, absent ones included."""
         if not self._since <= release_key(scope["run"].cp_level) <= self._until:
             return 0
         return int(self._options["rows"].value(scope))
 
-    def mask(self, option: Literal["present", "restarted"], scope: Scope) -> Bool | None:
+    def mask(self, option: Literal["present", "restarted"], scope: RecordScope) -> Bool | None:
         """(rows,) rows that are present in a sample, or whose counters restart in its interval.
 
         None without such an expression: all rows are present, and none is restarted.
@@ -381,11 +381,11 @@ class Record:
         expression = self._options.get(option)
         return None if expression is None else expression.value(scope)
 
-    def entries(self, scope: Scope) -> Counts:
+    def entries(self, scope: RecordScope) -> Counts:
         """Number of entries of each group."""
         return {group: int(each.value(scope)) for group, each in self._entries.items()}
 
-    def sizes(self, scope: Scope) -> Counts:
+    def sizes(self, scope: RecordScope) -> Counts:
         """Bytes of entries and texts."""
         return {name: int(each.value(scope)) for name, each in self._sizes.items()}
 

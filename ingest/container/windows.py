@@ -58,7 +58,7 @@ LIMIT = 128 * 1024 * 1024
 
 
 @dataclass(frozen=True)
-class Window:
+class ByteWindow:
     """Consecutive bytes of the dump with all their records.
 
     `base` is the offset of `data[0]` in the dump. `lost`: (first, behind) positions of bytes that
@@ -79,7 +79,7 @@ class Window:
         return np.array([f for f in broken if self.data[stop[f] : limit[f]].any()], np.int64)
 
 
-def windows(source: Source, framer: Framer) -> Iterator[Window]:
+def windows(source: Source, framer: Framer) -> Iterator[ByteWindow]:
     """Yields the dump window by window: read, decompressed, hashed, split into frames and records.
 
     What is wrong with the frames goes to the framer's findings.
@@ -105,7 +105,7 @@ def windows(source: Source, framer: Framer) -> Iterator[Window]:
 
 def prefetched(
     source: Source, framer: Framer, progress: Progress | None = None
-) -> Iterator[Window]:
+) -> Iterator[ByteWindow]:
     """The windows, read on a thread of their own; `progress` is called when one has been used.
 
     Raises:
@@ -249,7 +249,7 @@ class _OpenFrames:
         full = limit[np.append(start[ends], used)[interval] >= limit]
         return int(np.searchsorted(start, full[0])) if len(full) else None
 
-    def take(self, reading: _Reading, taken: int, *, report_open: bool) -> Window:
+    def take(self, reading: _Reading, taken: int, *, report_open: bool) -> ByteWindow:
         """A window of the first frames, which are waited for no longer.
 
         Args:
@@ -262,7 +262,7 @@ class _OpenFrames:
         behind = self.begin(len(reading.data))
         lost = [part for part in self._lost if part[0] < behind]
         self._lost = self._lost[len(lost) :]
-        window = Window(reading.data, reading.base, frames, whole, lost)
+        window = ByteWindow(reading.data, reading.base, frames, whole, lost)
         if report_open:
             _report_open(window, self._findings)
         return window
@@ -281,7 +281,7 @@ class _OpenFrames:
         self._lost = [(first - by, behind - by) for first, behind in self._lost]
 
 
-def _report_open(window: Window, findings: Findings) -> None:
+def _report_open(window: ByteWindow, findings: Findings) -> None:
     """Report samples of a window that no interval end follows."""
     ends = window.index.interval_ends
     closed = int(ends[-1]) + 1 if len(ends) else 0

@@ -279,7 +279,7 @@ def pieces(window: U8, starts: I64, lengths: I64) -> pa.BinaryArray:
 
 
 @dataclass(frozen=True)
-class Plan:
+class RecordPlan:
     """How records of one layout and one length are read.
 
     `bands` and `opaque` (text, digits, bytes) cover the fields inside the record. `kinds` are the
@@ -297,7 +297,7 @@ class Plan:
 
 
 @functools.cache
-def plan(layout: Layout, length: int, release: str = "") -> Plan:
+def plan(layout: Layout, length: int, release: str = "") -> RecordPlan:
     """The plan for records of `length` bytes, or entries of a group of that many."""
     gone = layout.absent(release)
     placed = [f for f in layout.placed if f.type is not Type.COUNTED]
@@ -309,7 +309,7 @@ def plan(layout: Layout, length: int, release: str = "") -> Plan:
             runs[-1].append(field)
         else:
             runs.append([field])
-    return Plan(
+    return RecordPlan(
         bands=tuple(Band(b[0].offset, np.dtype(b[0].wire), tuple(b)) for b in runs),
         opaque=tuple(f for f in inside if not f.is_number),
         missing={f.name: arrow_type(f) for f in placed if f not in inside},
@@ -344,7 +344,7 @@ def _decode_equal(layout: Layout, window: U8, starts: I64, length: int, release:
 
 
 def _read(
-    how: Plan, window: U8, starts: I64, length: int
+    how: RecordPlan, window: U8, starts: I64, length: int
 ) -> tuple[dict[str, npt.NDArray[Any]], list[U8]]:
     """The fields of a plan: numbers by name, each (records,); others (records, width) each."""
     count = len(starts)
@@ -373,7 +373,7 @@ def _landed(field: Field, row: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return clock_to_unix_us(row) if field.type is Type.CLOCK else row
 
 
-def _impossible(how: Plan, numbers: dict[str, npt.NDArray[Any]]) -> Iterator[Impossible]:
+def _impossible(how: RecordPlan, numbers: dict[str, npt.NDArray[Any]]) -> Iterator[Impossible]:
     """The fields that are beyond their limit in some record."""
     for field in how.limited:
         row = numbers[field.name]
@@ -399,7 +399,7 @@ class _Located:
 
 
 def _have_group(
-    layout: Layout, group: Group, how: Plan, window: U8, starts: I64, length: int
+    layout: Layout, group: Group, how: RecordPlan, window: U8, starts: I64, length: int
 ) -> Mask:
     """(records,) whether the record has the group: by its release and by its condition."""
     if group.name not in how.groups:

@@ -15,7 +15,7 @@ from ...schemas.registry import layout
 from ...schemas.release import base_release, with_bits
 from ..codec import I64, U8, U64, Mask, tod_to_unix_us
 from ..container.record_index import RecordIndex
-from ..container.windows import Window
+from ..container.windows import ByteWindow
 from .columns import Decoded, decode
 
 SYSTEM = ("mtrsys", "systmid")
@@ -89,7 +89,7 @@ class Configuration:
             self._note("nominal_s", records, [v if v and v > 0 else None for v in lengths])
             self._profiles.append(records)
 
-    def at(self, window: Window, ends: I64) -> AtEnds:
+    def at(self, window: ByteWindow, ends: I64) -> AtEnds:
         """The configuration at each record of `ends`, by the commands of the window as well.
 
         Forgets the window's records afterwards, but for the latest values.

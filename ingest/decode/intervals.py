@@ -20,7 +20,7 @@ from ...schemas.arrow import INTERVAL
 from ...store.views.landed_views import GAP, SLACK_S, SLACK_SHARE
 from ..codec import I64, Mask, Rows, as_arrow, moment, tod_to_unix_us
 from ..container.record_index import INTERVAL_END
-from ..container.windows import Window
+from ..container.windows import ByteWindow
 from ..findings import Code, Findings, Tally
 from .configuration import Configuration
 
@@ -49,7 +49,7 @@ class Stamps(Rows):
         return [tod.view(_MICROSECONDS), tod, end, offset]
 
 
-def row_stamps(window: Window) -> Stamps:
+def row_stamps(window: ByteWindow) -> Stamps:
     """The stamps of every record of a window."""
     index = window.index
     tod = tod_to_unix_us(index.tod)
@@ -86,7 +86,7 @@ class Intervals:
     _first: bytes = b""
     """First sample record of an interval that is not closed yet."""
 
-    def close(self, window: Window) -> ClosedIntervals:
+    def close(self, window: ByteWindow) -> ClosedIntervals:
         """The intervals that a window closes, with what is configured at the end of each."""
         index, ends = window.index, window.index.interval_ends
         # Records of the monitor's own domain are configuration, commands, or end something.
@@ -115,7 +115,7 @@ class Intervals:
         table = pa.Table.from_arrays(columns, schema=INTERVAL)
         return ClosedIntervals(table, index.start[ends] + window.base)
 
-    def _first_records(self, window: Window, samples: I64, ends: I64) -> list[bytes]:
+    def _first_records(self, window: ByteWindow, samples: I64, ends: I64) -> list[bytes]:
         """A digest of the first sample record of each interval that ends here, b"" without any."""
         index, first, records = window.index, self._first, []
         places = np.searchsorted(samples, np.concatenate([[-1], ends]))
@@ -247,7 +247,7 @@ class TimeStampChecks:
     _closed: list[ClosedIntervals] = field(default_factory=list)
     _end: int | None = None
 
-    def take(self, window: Window, closed: ClosedIntervals) -> None:
+    def take(self, window: ByteWindow, closed: ClosedIntervals) -> None:
         """Compare the time stamps of a window.
 
         Args:
@@ -295,7 +295,7 @@ class TimeStampChecks:
                 )
                 findings.add(code, int(offset[at]), detail)
 
-    def _within(self, window: Window, tod: I64, numbers: I64, ends: I64, sample: bool) -> None:
+    def _within(self, window: ByteWindow, tod: I64, numbers: I64, ends: I64, sample: bool) -> None:
         """Find single records out of order; whole intervals are reported by their ends."""
         if not len(numbers):
             return

@@ -26,8 +26,8 @@ from ..codec import I64, U8
 from ..container.monwrite import Framer
 from ..container.record_index import FRAME, SYSTEM
 from ..container.source import Source
-from ..container.windows import Window
-from ..findings import Code, Findings, Severity
+from ..container.windows import ByteWindow
+from ..findings import Code, Findings, FindingSeverity
 from .columns import Decoded, copied, decode, pieces
 from .configuration import Configuration
 from .intervals import NO_END, ClosedIntervals, Intervals, Stamps, row_stamps
@@ -172,7 +172,7 @@ class Reader:
         """CP level by which records are decoded; empty if nothing names it."""
         return self.release or self.configuration.level or self.fallback_release
 
-    def tables(self, window: Window) -> Tables:
+    def tables(self, window: ByteWindow) -> Tables:
         """The tables of a window's records, but for those still buffered.
 
         Rows of one table come in the order of the dump, over all windows.
@@ -232,7 +232,9 @@ class Reader:
             finding
             for finding in self.findings.kept
             if finding.effect
-            and (finding.code.severity is Severity.DATA_LOSS or finding.code is Code.TRUNCATED)
+            and (
+                finding.code.severity is FindingSeverity.DATA_LOSS or finding.code is Code.TRUNCATED
+            )
         ]
         first = min(losses, key=lambda finding: finding.offset, default=None)
         return DumpError(
@@ -312,7 +314,7 @@ class Reader:
                 tables += self._entries(decoded, inside, above)
         return tables
 
-    def _intervals(self, window: Window) -> Tables:
+    def _intervals(self, window: ByteWindow) -> Tables:
         self.closed = self._closer.close(window)
         table = self.closed.table
         if not len(table):
@@ -324,7 +326,7 @@ class Reader:
         self._last_end_us = max(last, last if self._last_end_us is None else self._last_end_us)
         return [("interval", table)]
 
-    def _quarantine(self, window: Window) -> Tables:
+    def _quarantine(self, window: ByteWindow) -> Tables:
         """Bytes that are no records: filler where they are zeros or behind a frame's end."""
         self._record_findings.note_frames(window, self.findings)
         stop, limit, broken = window.frames.stop, window.frames.limit, window.broken_frames
@@ -358,7 +360,7 @@ def _table(decoded: Decoded, stamps: Stamps, parent: dict[str, pa.Array]) -> pa.
     return pa.Table.from_arrays(arrays, schema=arrow_schema(decoded.layout))
 
 
-def _raw_table(window: Window, stamps: Stamps, chosen: I64) -> pa.Table:
+def _raw_table(window: ByteWindow, stamps: Stamps, chosen: I64) -> pa.Table:
     index = window.index
     columns = [
         *stamps[chosen].arrays(),

@@ -13,7 +13,7 @@ from ...schemas.registry import record_names
 from ...schemas.release import parse_release
 from ..codec import I64
 from ..container.record_index import FRAME
-from ..container.windows import Window
+from ..container.windows import ByteWindow
 from ..findings import Code, Findings, Tally
 from .columns import Decoded
 
@@ -67,7 +67,7 @@ class RecordFindings:
         self._count_records(Code.BLOCK_TORN, decoded.layout, offsets[_torn_blocks(decoded)])
         self._note_values(decoded, offsets)
 
-    def note_frames(self, window: Window, findings: Findings) -> None:
+    def note_frames(self, window: ByteWindow, findings: Findings) -> None:
         """Report each broken frame of a window, and count its frames of zeros."""
         frames = window.frames
         for frame in window.broken_frames.tolist():
@@ -120,7 +120,7 @@ def _torn_blocks(block: Decoded) -> I64:
     return np.flatnonzero(pc.fill_null(pc.not_equal(*counts), False))
 
 
-def _report_broken(window: Window, frame: int, findings: Findings) -> None:
+def _report_broken(window: ByteWindow, frame: int, findings: Findings) -> None:
     """Report the bytes in place of a record's header, and what is skipped because of them."""
     start, behind = int(window.frames.stop[frame]), int(window.frames.limit[frame])
     head = window.data[start : start + 8].tobytes()

@@ -29,7 +29,7 @@ HEADER_MEANING = {
 
 
 @dataclass(frozen=True)
-class Line:
+class FieldLine:
     """One field, bit, entry or stretch of bytes of a record.
 
     Attributes:
@@ -68,7 +68,7 @@ class Line:
         return ".".join(around if self.is_entry else [*around, self.name])
 
 
-def explain(record: bytes, layout: Layout | None, release: str = "") -> list[Line]:
+def explain(record: bytes, layout: Layout | None, release: str = "") -> list[FieldLine]:
     """Lists the fields of a record with their values.
 
     Args:
@@ -83,11 +83,13 @@ def explain(record: bytes, layout: Layout | None, release: str = "") -> list[Lin
     return [*_header(record, values), *_Part(record, 0, len(record)).lines(layout, values)]
 
 
-def _header(record: bytes, values: Mapping[str, Any]) -> Iterator[Line]:
+def _header(record: bytes, values: Mapping[str, Any]) -> Iterator[FieldLine]:
     for field in HEADER:
         raw, value = record[field.offset : field.end], values[field.name]
         meaning, note = HEADER_MEANING[field.name], _note(field, value)
-        yield Line(field.name, field.offset, field.length, raw, value, field, (), note, meaning)
+        yield FieldLine(
+            field.name, field.offset, field.length, raw, value, field, (), note, meaning
+        )
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,7 @@ class _Part:
     limit: int
     group: tuple[tuple[str, int], ...] = ()
 
-    def lines(self, layout: Layout, values: Mapping[str, Any]) -> Iterator[Line]:
+    def lines(self, layout: Layout, values: Mapping[str, Any]) -> Iterator[FieldLine]:
         """Its fields, then its groups."""
         for field in layout.fields:
             reserved = field.type is Type.RESERVED
@@ -112,7 +114,9 @@ class _Part:
             if reserved and missing:
                 continue
             size, note = behind - at, _note(field, value) or _named(layout, field, raw)
-            yield Line(field.name, at, size, raw, value, field, self.group, note, field.meaning)
+            yield FieldLine(
+                field.name, at, size, raw, value, field, self.group, note, field.meaning
+            )
             if raw is not None:
                 yield from self._bits(layout, field)
         if layout.sequel:
@@ -125,20 +129,20 @@ class _Part:
             start = self.limit - len(tail)
             yield from _stretch("tail", start, self.record[: self.limit], self.group)
 
-    def _sequel(self, sequel: Sequel, values: Mapping[str, Any]) -> Iterator[Line]:
+    def _sequel(self, sequel: Sequel, values: Mapping[str, Any]) -> Iterator[FieldLine]:
         """The fields of a part, or behind a text."""
         base: int = values[f"_{sequel.start}_at"]
         limit = base + int(values[f"_{sequel.start}_has"])
         yield from _Part(self.record, base, limit, self.group).lines(sequel.layout, values)
 
-    def _bits(self, layout: Layout, field: Field) -> Iterator[Line]:
+    def _bits(self, layout: Layout, field: Field) -> Iterator[FieldLine]:
         for bit in layout.bits_of(field):
             at = self.base + bit.offset
             number = (self.record[at] & bit.mask) >> bit.shift
             raw, value = self.record[at : at + 1], bool(number) if bit.is_boolean else number
-            yield Line(bit.name, at, 1, raw, value, bit, self.group, "", bit.meaning)
+            yield FieldLine(bit.name, at, 1, raw, value, bit, self.group, "", bit.meaning)
 
-    def _entries(self, group: Group, values: Mapping[str, Any]) -> Iterator[Line]:
+    def _entries(self, group: Group, values: Mapping[str, Any]) -> Iterator[FieldLine]:
         for number, entry in enumerate(values[group.name]):
             start: int = entry["_base"]
             length = _stride(group, values, self.limit - self.base)
@@ -146,7 +150,7 @@ class _Part:
             inside = (*self.group, (group.name, number))
             code = group.codes[number] if group.codes else None
             raw, meaning = self.record[start:behind], group.meaning
-            yield Line(group.name, start, len(raw), raw, code, None, inside, meaning=meaning)
+            yield FieldLine(group.name, start, len(raw), raw, code, None, inside, meaning=meaning)
             yield from _Part(self.record, start, behind, inside).lines(group.entry, entry)
 
 
@@ -163,12 +167,12 @@ def _stride(part: Group, values: Mapping[str, Any], length: int) -> int:
 
 def _stretch(
     name: str, start: int, record: bytes, group: tuple[tuple[str, int], ...] = ()
-) -> Iterator[Line]:
+) -> Iterator[FieldLine]:
     """The bytes of a record from `start` on that no field explains."""
     raw = record[start:]
     if raw:
         meaning = "bytes behind the last field known" if name == "tail" else "no layout is known"
-        yield Line(name, start, len(raw), raw, raw, None, group, "", meaning)
+        yield FieldLine(name, start, len(raw), raw, raw, None, group, "", meaning)
 
 
 def _named(layout: Layout, field: Field, raw: bytes | None) -> str:
@@ -228,26 +232,26 @@ def heading(record: SelectedRecord, dump: str) -> str:
     )
 
 
-def table(lines: Sequence[Line]) -> pa.Table:
+def table(lines: Sequence[FieldLine]) -> pa.Table:
     """The lines that have bytes, for a reader: bits and entries are indented."""
     shown = [line for line in lines if line.raw is not None]
     columns = {n: pa.array([value(x) for x in shown], kind) for n, (kind, value) in COLUMNS.items()}
     return pa.table(columns)
 
 
-def footnote(lines: Sequence[Line]) -> str:
+def footnote(lines: Sequence[FieldLine]) -> str:
     """The fields that this record does not have, if there are any."""
     missing = [line.path for line in lines if line.raw is None]
     return f"not in this record: {', '.join(missing)}\n" if missing else ""
 
 
-def rows(record: SelectedRecord, lines: Sequence[Line], dump: str) -> pa.Table:
+def rows(record: SelectedRecord, lines: Sequence[FieldLine], dump: str) -> pa.Table:
     """A row for each line, with the place of its record; values as text."""
     about = _about(record, dump)
     return pa.Table.from_pylist([about | _row(line) for line in lines], schema=ROWS)
 
 
-def document(record: SelectedRecord, lines: Sequence[Line], dump: str) -> dict[str, Any]:
+def document(record: SelectedRecord, lines: Sequence[FieldLine], dump: str) -> dict[str, Any]:
     """The record for JSON: numbers stay numbers, bytes are hexadecimal."""
     layout, about = record.layout, _about(record, dump)
     return {
@@ -273,7 +277,7 @@ def _about(record: SelectedRecord, dump: str) -> dict[str, Any]:
     }
 
 
-def _row(line: Line) -> dict[str, Any]:
+def _row(line: FieldLine) -> dict[str, Any]:
     column = line.field
     # The header is in no layout; its place is published.
     in_layout = column if column and column.role else None
@@ -295,12 +299,12 @@ def _plain(value: Any) -> Any:
     return value.hex() if isinstance(value, bytes) else value
 
 
-def _indented_name(line: Line) -> str:
+def _indented_name(line: FieldLine) -> str:
     depth = len(line.group) + line.is_bit - line.is_entry
     return "  " * depth + line.name + (f"[{line.group[-1][1]}]" if line.is_entry else "")
 
 
-def _value_text(line: Line) -> str:
+def _value_text(line: FieldLine) -> str:
     """The value for a reader: flags as they are written, times, durations and codes in words."""
     value, column = line.value, line.field
     if value is None or isinstance(value, bytes):
@@ -317,7 +321,7 @@ def _short(raw: bytes) -> str:
     return raw[:SHOWN].hex(" ", -4).upper() + more
 
 
-COLUMNS: dict[str, tuple[pa.DataType, Callable[[Line], Any]]] = {
+COLUMNS: dict[str, tuple[pa.DataType, Callable[[FieldLine], Any]]] = {
     "field": (pa.string(), _indented_name),
     "offset": (pa.int64(), lambda line: line.offset),
     "hex": (pa.string(), lambda line: f"{line.offset:04X}"),
@@ -343,7 +347,7 @@ def plain(text: str, _colour: str) -> str:
     return text
 
 
-def hexdump(record: bytes, lines: Sequence[Line], paint: Paint = plain) -> Iterator[str]:
+def hexdump(record: bytes, lines: Sequence[FieldLine], paint: Paint = plain) -> Iterator[str]:
     """The lines of the dump: offset, bytes, EBCDIC, and the fields that begin there.
 
     A bar precedes the first byte of a field. Second views of a field are not marked.
@@ -367,7 +371,7 @@ def hexdump(record: bytes, lines: Sequence[Line], paint: Paint = plain) -> Itera
         yield f"+{first:04X} {cells}  *{letters}{spare}*  {' '.join(names)}".rstrip()
 
 
-def _marks(record: bytes, lines: Sequence[Line]) -> tuple[dict[int, list[str]], list[str]]:
+def _marks(record: bytes, lines: Sequence[FieldLine]) -> tuple[dict[int, list[str]], list[str]]:
     """Names of what begins at an offset, and the colour of each byte."""
     starts: dict[int, list[str]] = {}
     colours = [RESERVED] * len(record)

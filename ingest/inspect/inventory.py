@@ -12,7 +12,7 @@ from ...schemas.registry import by_record, record_names
 from ..codec import tod_to_unix_us
 from ..container.monwrite import Framer
 from ..container.source import Progress, Source
-from ..container.windows import Window, prefetched
+from ..container.windows import ByteWindow, prefetched
 from ..decode.columns import Decoded
 from ..decode.configuration import INTERVAL, SYSTEM, Configuration, decode_records, ipl_times
 from ..decode.intervals import Intervals, TimeStampChecks
@@ -106,7 +106,7 @@ class Inventory:
         """The starts of monitoring that follow an IPL of CP."""
         return [start for start in self.starts if start.again]
 
-    def take(self, window: Window) -> None:
+    def take(self, window: ByteWindow) -> None:
         """Count the records of the next window."""
         index = window.index
         tod = tod_to_unix_us(index.tod)

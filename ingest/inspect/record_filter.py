@@ -22,7 +22,7 @@ from ..codec import I64, Mask, tod_to_unix_us
 from ..container.monwrite import Framer
 from ..container.record_index import Kind
 from ..container.source import Source
-from ..container.windows import Window, windows
+from ..container.windows import ByteWindow, windows
 from ..decode.columns import Decoded, decode
 from ..decode.configuration import SYSTEM, Configuration, decode_records
 from ..findings import Findings
@@ -136,7 +136,7 @@ def nearest(source: Source, offset: int) -> tuple[int | None, int | None]:
     return before, None
 
 
-def _select(window: Window, number: int, release: str) -> SelectedRecord:
+def _select(window: ByteWindow, number: int, release: str) -> SelectedRecord:
     index = window.index
     start, length = int(index.start[number]), int(index.length[number])
     us = int(tod_to_unix_us(index.tod[number : number + 1])[0])
@@ -150,13 +150,13 @@ def _select(window: Window, number: int, release: str) -> SelectedRecord:
     )
 
 
-def _is_last(window: Window, query: RecordFilter) -> bool:
+def _is_last(window: ByteWindow, query: RecordFilter) -> bool:
     """Whether no later window can have a record that matches."""
     limit = window.frames.limit
     return query.at is not None and len(limit) > 0 and window.base + int(limit[-1]) > query.at
 
 
-def _chosen(window: Window, query: RecordFilter, kinds: frozenset[Kind], release: str) -> I64:
+def _chosen(window: ByteWindow, query: RecordFilter, kinds: frozenset[Kind], release: str) -> I64:
     """Numbers of the records that match, ascending."""
     index = window.index
     mask = np.ones(len(index), np.bool_)
@@ -178,7 +178,7 @@ def _chosen(window: Window, query: RecordFilter, kinds: frozenset[Kind], release
 
 
 def _with_values(
-    window: Window, kind: Kind, numbers: I64, where: Mapping[str, str], release: str
+    window: ByteWindow, kind: Kind, numbers: I64, where: Mapping[str, str], release: str
 ) -> I64:
     """Those records of one kind, which has the fields of `where`, with the values there."""
     if not where or not len(numbers):

@@ -157,7 +157,7 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class MeanDifference:
     """A difference of two means, run minus base, with the uncertainties of an `Estimate`.
 
     `pairs` is the number of paired intervals, 0 if they are not paired.
@@ -251,7 +251,7 @@ def _uncertainties(deviations: Array) -> tuple[Uncertainty, Uncertainty]:
     )
 
 
-def paired_difference(base: Array, run: Array) -> Difference:
+def paired_difference(base: Array, run: Array) -> MeanDifference:
     """The difference of two runs with paired intervals (same time into the run).
 
     Args:
@@ -265,18 +265,18 @@ def paired_difference(base: Array, run: Array) -> Difference:
     deviations = (gaps - gap * shape) / (1 - np.minimum(shape / pairs, _MOST_LEVERAGE))
     deviations -= np.nanmean(deviations)
     if float(np.nanmax(np.abs(deviations))) <= _EXACT * size:
-        return Difference(gap if abs(gap) > _EXACT * size else 0.0, pairs, ())
-    return Difference(gap, pairs, _uncertainties(deviations))
+        return MeanDifference(gap if abs(gap) > _EXACT * size else 0.0, pairs, ())
+    return MeanDifference(gap, pairs, _uncertainties(deviations))
 
 
-def welch_difference(base: Estimate, run: Estimate) -> Difference:
+def welch_difference(base: Estimate, run: Estimate) -> MeanDifference:
     """The difference of two runs whose intervals cannot be paired (Welch 1947)."""
     gap = run.mean - base.mean
     varying = [e.uncertainties for e in (base, run) if e.uncertainties]
     if not varying:
         same = abs(gap) <= _EXACT * max(abs(run.mean), abs(base.mean))
-        return Difference(0.0 if same else gap, 0, ())
-    return Difference(gap, 0, tuple(map(_together, zip(*varying, strict=True))))
+        return MeanDifference(0.0 if same else gap, 0, ())
+    return MeanDifference(gap, 0, tuple(map(_together, zip(*varying, strict=True))))
 
 
 def _together(parts: Sequence[Uncertainty]) -> Uncertainty:

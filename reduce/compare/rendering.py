@@ -36,14 +36,14 @@ _SECTIONS = {
 }
 
 
-def run_layout(comparison: RunComparison) -> Layout:
+def run_layout(comparison: RunComparison) -> ComparisonLayout:
     """The layout of a run comparison."""
     reasons = dict.fromkeys(line.reason for line in comparison.lines if line.reason)
     marks = footnote_marks(reasons)
     runs = ", ".join(run.run_id for run in comparison.runs)
     title = f"{runs} compared with {comparison.base.run_id}"
     notes = list(_notes(comparison))
-    return Layout(
+    return ComparisonLayout(
         title=title,
         blocks=[
             _facts(comparison),
@@ -169,7 +169,7 @@ LETTERED = ("t", "h", "v", "m")
 """Sources whose letter follows the label."""
 
 
-def table_layout(table: ComparisonTable) -> Layout:
+def table_layout(table: ComparisonTable) -> ComparisonLayout:
     """The layout of a comparison table."""
     spec = table.spec
     head = ["Run", *spec.columns]
@@ -181,7 +181,7 @@ def table_layout(table: ComparisonTable) -> Layout:
     if spec.ratios:
         bases = Body([["Base run", *(run.base_run_id for run in table.runs)]], about=True)
         blocks.append(_block(table, spec.ratios_table, head, bases, "Ratio to base run"))
-    return Layout(
+    return ComparisonLayout(
         title=spec.heading,
         subtitle=spec.name,
         blocks=blocks,
@@ -294,7 +294,7 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class ComparisonLayout:
     """The layout of a comparison.
 
     Attributes:
@@ -386,7 +386,9 @@ def render_comparison(
     return render_layout(layout, format, figure, link)
 
 
-def render_layout(layout: Layout, format: str, figure: str = "", link: Link = no_links) -> bytes:
+def render_layout(
+    layout: ComparisonLayout, format: str, figure: str = "", link: Link = no_links
+) -> bytes:
     """Render a layout in one of FORMATS or html.
 
     Args:
@@ -416,7 +418,7 @@ def render_layout(layout: Layout, format: str, figure: str = "", link: Link = no
     )
 
 
-def _text(layout: Layout) -> Iterator[str]:
+def _text(layout: ComparisonLayout) -> Iterator[str]:
     yield layout.heading
     by_head: dict[tuple[str, ...], list[Block]] = {}
     for block in layout.blocks:  # blocks with the same columns share their widths
@@ -441,7 +443,7 @@ def _text_blocks(blocks: list[Block]) -> Iterator[str]:
             yield from next(lines)
 
 
-def _markdown(layout: Layout) -> Iterator[str]:
+def _markdown(layout: ComparisonLayout) -> Iterator[str]:
     """The paragraphs of the Markdown text."""
     yield f"## {one_line(layout.heading)}"
     for block in layout.blocks:
@@ -462,7 +464,7 @@ def _markdown_rows(block: Block, bodies: Sequence[Body]) -> str:
     return markdown_table(list(map(one_line, block.head)), rows, left)
 
 
-def _sheets(layout: Layout) -> Iterator[Sheet]:
+def _sheets(layout: ComparisonLayout) -> Iterator[Sheet]:
     """One sheet with the blocks, numbers as numbers, and one with the cells in long form."""
     blocks = layout.blocks
     width = max(len(block.head) for block in blocks)
@@ -482,7 +484,7 @@ def _sheets(layout: Layout) -> Iterator[Sheet]:
     yield Sheet("cells", columns, ([*row.values()] for row in cells.to_pylist()))
 
 
-def _page(layout: Layout, figure: str, link: Link) -> bytes:
+def _page(layout: ComparisonLayout, figure: str, link: Link) -> bytes:
     blocks = list(layout.blocks)
     if layout.statements:
         head = ("Claim", "Runs", "Value")

@@ -25,7 +25,7 @@ from .change_test import (
     FEWEST,
     SIGNIFICANT_P,
     Array,
-    Difference,
+    MeanDifference,
     adjusted,
     estimate,
     level,
@@ -97,7 +97,7 @@ class MetricLine:
     difference: Printed
     change: Printed
     samples: tuple[Array, Array] = field(compare=False)
-    test: Difference | None = None
+    test: MeanDifference | None = None
     p_adjusted: float | None = None
     bound: float | None = None
     detectable: float | None = None
@@ -183,7 +183,7 @@ def compare_runs(
     return RunComparison(first, tuple(others), tuple(judged), tuple(notes))
 
 
-def difference_of_runs(base: Array, run: Array) -> Difference:
+def difference_of_runs(base: Array, run: Array) -> MeanDifference:
     """Test the difference of two runs, paired if nearly all intervals have a partner.
 
     Args:

@@ -198,7 +198,7 @@ def _named(system: str, first: date, last: date) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class DaySelection:
     """Systems and days to reduce; all of them by default.
 
     Attributes:
@@ -291,7 +291,7 @@ class Plan:
         chosen: Sequence[Lineage],
         shifts: Iterable[Shift],
         limits: Limits,
-        selection: Selection,
+        selection: DaySelection,
     ) -> None:
         """Compare the store with what the reductions should have.
 

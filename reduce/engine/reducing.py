@@ -24,7 +24,7 @@ from ...store.sandbox.sandbox import Limits
 from ..reductions.reductions import reduction, reductions
 from .computing import compute, readable, remember
 from .database import ReductionDatabase, Result
-from .planning import Chain, Done, Plan, Selection, Whole
+from .planning import Chain, DaySelection, Done, Plan, Whole
 
 Advance = Callable[[int, int], None]
 """Progress callback: number of finished units, total number."""
@@ -79,7 +79,7 @@ def reduce_selected(
     store: Store,
     names: Sequence[str],
     settings: Settings,
-    selection: Selection | None = None,
+    selection: DaySelection | None = None,
     engine: Engine | None = None,
     advance: Advance | None = None,
 ) -> Reduced:
@@ -94,7 +94,7 @@ def reduce_selected(
         StoreError: the results cannot be written.
     """
     started = time.perf_counter()
-    engine, selection = engine or InOrder(), selection or Selection()
+    engine, selection = engine or InOrder(), selection or DaySelection()
     if settings.classes is not None:
         import_classes(store, settings.classes)
     views = reductions()

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from ...core.text import counted
 from ...render.printing import Format, Style, show
-from ..compare.rendering import Block, Body, Layout, render_layout
+from ..compare.rendering import Block, Body, ComparisonLayout, render_layout
 from ..metrics.metric import print_rule
 from ..reports.cells import UTC_ZONE, clock
 from .explanation import FALSE_ALARM, Explanation, Line
@@ -69,12 +69,12 @@ def explanation_table(explanation: Explanation, most: int = MOST_LINES) -> pa.Ta
     return pa.Table.from_pylist([_cells(line) for line in explanation.lines[:most]], schema=_SCHEMA)
 
 
-def _layout(explanation: Explanation, zone: ZoneInfo, most: int) -> Layout:
+def _layout(explanation: Explanation, zone: ZoneInfo, most: int) -> ComparisonLayout:
     lines = explanation.lines[:most]
     cells = explanation_table(explanation, most)
     notes = list(_notes(explanation, most))
     title = _title(explanation, zone)
-    return Layout(
+    return ComparisonLayout(
         title=title,
         blocks=[Block(_HEAD, [Body([_row(line, zone) for line in lines])], left=_LEFT)],
         cells=cells,

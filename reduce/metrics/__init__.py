@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from .metric import Compared, Kind, Metric
+from .metric import Compared, Metric, MetricKind
 from .report_set import compared_metrics, metric_of, metrics_of
 
-__all__ = ["Compared", "Kind", "Metric", "compared_metrics", "metric_of", "metrics_of"]
+__all__ = ["Compared", "Metric", "MetricKind", "compared_metrics", "metric_of", "metrics_of"]

@@ -14,7 +14,7 @@ WHOLE = Format(0)
 HEX = 16
 
 
-class Kind(StrEnum):
+class MetricKind(StrEnum):
     """How a column aggregates several rows of a view."""
 
     KEY = "key"
@@ -52,7 +52,7 @@ class ReportColumn:
     width: int = 7
     form: Format = WHOLE
     scale: int = 1
-    kind: Kind = Kind.KEY
+    kind: MetricKind = MetricKind.KEY
     over: str = ""
     under: str = ""
     factor: float = 1.0
@@ -121,7 +121,7 @@ class Metric:
 
     name: str
     views: tuple[str, ...]
-    kind: Kind
+    kind: MetricKind
     numerator: str
     denominator: str
     factor: str
@@ -142,7 +142,9 @@ class Metric:
     @property
     def is_computed(self) -> bool:
         """Whether it is generated from other columns, unless a view selects it with its own SQL."""
-        return self.kind is Kind.RATIO or (self.kind is Kind.TOTAL and self.numerator != self.name)
+        return self.kind is MetricKind.RATIO or (
+            self.kind is MetricKind.TOTAL and self.numerator != self.name
+        )
 
     @property
     def sampled(self) -> str:
@@ -167,14 +169,19 @@ class Metric:
     @property
     def is_number(self) -> bool:
         """Whether its values are numbers whatever view has it; keys and settings may be texts."""
-        return self.kind in (Kind.RATIO, Kind.TOTAL, Kind.LEVEL, Kind.ELAPSED)
+        return self.kind in (
+            MetricKind.RATIO,
+            MetricKind.TOTAL,
+            MetricKind.LEVEL,
+            MetricKind.ELAPSED,
+        )
 
     @property
     def possible(self) -> tuple[float | None, float | None]:
         """The least and the greatest value that are not outside, where these are numbers."""
         low = float(self.low) - 0.001 if self.low and not self.low[:1].isalpha() else None
         high = float(self.high) * 1.005 + 0.001 if self.high and not self.whole else None
-        return (0.0 if self.kind is Kind.ELAPSED else low), high
+        return (0.0 if self.kind is MetricKind.ELAPSED else low), high
 
     @property
     def multiplier(self) -> float:
@@ -235,7 +242,7 @@ class Metric:
 
     def aggregate_sql(self) -> str:
         """Its expression over several rows, skipping rows in which a term is NULL."""
-        if self.kind is Kind.LEVEL:
+        if self.kind is MetricKind.LEVEL:
             return f"AVG({self.numerator or self.name})"
         if not self.denominator:
             return self._scaled(f"CAST(SUM({self.numerator}) AS DOUBLE)")

@@ -22,7 +22,7 @@ from ...config.definitions import definitions, of_definitions
 from ...config.values import Names, Text
 from ...core.errors import CpmonError, fold, unknown
 from ...render.printing import Style
-from .metric import NOT_COMPARED, Compared, Kind, Metric, ReportColumn, print_rule
+from .metric import NOT_COMPARED, Compared, Metric, MetricKind, ReportColumn, print_rule
 
 HEADER = tuple(
     {"compared": "compare"}.get(field.name, field.name)
@@ -73,7 +73,7 @@ def metric_of(view: str, name: str, place: str | None = None) -> Metric:
         return metrics_of(view)[name]
     if definitions().has_view(view):
         for metric in metrics():
-            if metric.name == name and metric.kind is Kind.KEY:
+            if metric.name == name and metric.kind is MetricKind.KEY:
                 return metric
     raise unknown(f"metric of {view}", name, metrics_of(view), place=place)
 
@@ -107,8 +107,8 @@ def _metric(row: dict[str, str], place: str) -> Metric:
     _check_cells(row, place)
     compare = _COMPARE.fullmatch(row.pop("compare"))
     texts = {key: value for key, value in row.items() if key not in ("views", "kind", "width")}
-    kind = Kind(row["kind"])
-    if kind is Kind.TOTAL and not row["numerator"]:
+    kind = MetricKind(row["kind"])
+    if kind is MetricKind.TOTAL and not row["numerator"]:
         texts["numerator"] = row["name"]
     return Metric(
         views=tuple(row["views"].split()),
@@ -126,7 +126,7 @@ def _check_cells(row: Mapping[str, str], place: str) -> None:
     allowed = (
         ("name", row["name"].isidentifier(), "a column name"),
         ("views", bool(row["views"].split()), "reductions, separated by blanks"),
-        ("kind", row["kind"] in set(Kind), ", ".join(Kind)),
+        ("kind", row["kind"] in set(MetricKind), ", ".join(MetricKind)),
         ("factor", _FACTOR.fullmatch(row["factor"]), "SQL such as 1e3 or 1/4096e6, or nothing"),
         (
             "format",
@@ -141,7 +141,7 @@ def _check_cells(row: Mapping[str, str], place: str) -> None:
         ("until", _LEVEL.fullmatch(row["until"]), "a CP level such as 6.3.0, or nothing"),
         (
             "denominator",
-            bool(row["denominator"]) == (row["kind"] == Kind.RATIO),
+            bool(row["denominator"]) == (row["kind"] == MetricKind.RATIO),
             "the column that a ratio divides by, and nothing for any other kind",
         ),
         ("numerator", row["numerator"] or not row["denominator"], "the column that is divided"),

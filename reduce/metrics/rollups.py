@@ -17,7 +17,7 @@ from ...config.definitions import of_definitions
 from ...config.moments import LineLength, Shift
 from ...core.grace_period import inside
 from ...core.sql import FINE_PARTS, exact
-from .metric import TIME, Kind, ReportColumn
+from .metric import TIME, MetricKind, ReportColumn
 from .report_set import Lines, reports
 
 HOUR = timedelta(hours=1)
@@ -182,7 +182,7 @@ def rollup_of(reduction: str) -> Rollup | None:
         column.name: column
         for report in of_it
         for column in report.columns
-        if column.kind not in (Kind.KEY, Kind.ELAPSED)
+        if column.kind not in (MetricKind.KEY, MetricKind.ELAPSED)
     }
     return Rollup(reduction, of_it[0].keys, tuple(shown.values()))
 
@@ -202,16 +202,16 @@ def _summed(column: ReportColumn) -> Iterator[tuple[str, tuple[str, str]]]:
     """The sums of a report column, as SQL: aggregates over rows, and over finer sums."""
     name, over, under = column.name, column.over, column.under
     match column.kind:
-        case Kind.RATIO:
+        case MetricKind.RATIO:
             elapsed = time_of(over, under)
             time = exact(under) if under.endswith("seconds") else under
             measured = f"CASE WHEN {over} IS NOT NULL THEN {time} END"
             amount, known = amount_of(over, under), f"CASE WHEN {under} IS NOT NULL THEN {over} END"
             yield amount, (_double(f"sum({known})"), f"sum({amount})")
             yield elapsed, (_double(f"sum({measured})"), f"sum({elapsed})")
-        case Kind.TOTAL:
+        case MetricKind.TOTAL:
             yield sum_of(over), (_double(f"sum({over})"), f"sum({sum_of(over)})")
-        case Kind.LEVEL:
+        case MetricKind.LEVEL:
             number = count_of(name)
             yield sum_of(name), (_double(f"sum({exact(name, FINE_PARTS)})"), f"sum({sum_of(name)})")
             yield number, (f"count({name})", f"CAST(sum({number}) AS BIGINT)")
@@ -226,12 +226,12 @@ def _shown(column: ReportColumn) -> Iterator[tuple[str, str]]:
     """The roll-up columns for a report column; with SQL if they are computed from sums."""
     name, over = column.name, column.over
     match column.kind:
-        case Kind.LEVEL:
+        case MetricKind.LEVEL:
             yield name, f"{sum_of(name)} / nullif({count_of(name)}, 0)"
-        case Kind.RATIO:
+        case MetricKind.RATIO:
             amount, elapsed = amount_of(over, column.under), time_of(over, column.under)
             yield name, _quotient(amount, column, elapsed)
-        case Kind.TOTAL:
+        case MetricKind.TOTAL:
             yield name, _quotient(sum_of(over), column, "")
     yield from ((part, "") for part, _ in _summed(column))
 
@@ -239,9 +239,9 @@ def _shown(column: ReportColumn) -> Iterator[tuple[str, str]]:
 def _value(column: ReportColumn) -> str:
     """SQL of the value of an interval; empty if the column is not numeric."""
     match column.kind:
-        case Kind.LEVEL:
+        case MetricKind.LEVEL:
             return column.name
-        case Kind.RATIO | Kind.TOTAL:
+        case MetricKind.RATIO | MetricKind.TOTAL:
             return _quotient(column.over, column, column.under)
     return ""
 
@@ -250,7 +250,7 @@ def _quotient(amount: str, column: ReportColumn, divisor: str) -> str:
     """SQL of a ratio or a total."""
     factor = "" if column.factor == 1 else f" * CAST({column.factor!r} AS DOUBLE)"
     scaled = f"{amount}{factor}"
-    return f"{scaled} / nullif({divisor}, 0)" if column.kind is Kind.RATIO else scaled
+    return f"{scaled} / nullif({divisor}, 0)" if column.kind is MetricKind.RATIO else scaled
 
 
 def _double(sql: str) -> str:
@@ -261,18 +261,18 @@ def _docs(column: ReportColumn, docs: Mapping[str, str]) -> Iterator[tuple[str, 
     """The documentation of the roll-up columns for a report column."""
     name, over, under = column.name, column.over, column.under
     match column.kind:
-        case Kind.RATIO:
+        case MetricKind.RATIO:
             yield name, f"Mean, by sums. {docs[name]}"
             yield amount_of(over, under), f"Sum where {under} is known. {docs[over]}"
             yield time_of(over, under), f"Sum where {over} is known. {docs[under]}"
-        case Kind.TOTAL:
+        case MetricKind.TOTAL:
             yield name, f"Sum. {docs[name]}"
             yield sum_of(over), f"Sum. {docs[over]}"
-        case Kind.LEVEL:
+        case MetricKind.LEVEL:
             yield name, f"Mean of the samples. {docs[name]}"
             yield sum_of(name), f"Sum of the samples. {docs[name]}"
             yield count_of(name), f"Samples that {name} is known of."
-        case Kind.LATEST:
+        case MetricKind.LATEST:
             yield name, f"As of the last interval. {docs[name]}"
             return
     yield f"{name}_max", f"The greatest of the intervals. {docs[name]}"

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 
 from ...core.errors import CpmonError, unknown
 from ...core.sql import text
-from .metric import Kind, Metric
+from .metric import Metric, MetricKind
 from .report_set import metrics_of
 
 _MARK = re.compile(
@@ -233,7 +233,7 @@ def _possible(sums: ParsedView, metrics: Mapping[str, Metric]) -> Iterator[Parse
     outside = {
         metric: metric.outside_sql(values)
         for metric in metrics.values()
-        if metric.kind in (Kind.RATIO, Kind.TOTAL, Kind.LEVEL)
+        if metric.kind in (MetricKind.RATIO, MetricKind.TOTAL, MetricKind.LEVEL)
     }
     outside = {metric: sql for metric, sql in outside.items() if sql}
     if not outside:
@@ -283,7 +283,7 @@ def _summed(
             parts += [] if f"f.{metric.name}" in parts else [f"f.{metric.name}"]
         elif metric.expression:
             parts.append(_column(metric, metric.expression))
-        elif metric.kind in (Kind.RATIO, Kind.TOTAL, Kind.LEVEL):
+        elif metric.kind in (MetricKind.RATIO, MetricKind.TOTAL, MetricKind.LEVEL):
             _check(metric, below)
             value = metric.aggregate_sql()
             if metric.whole in metrics and metric.whole not in columns:

@@ -16,7 +16,7 @@ import msgspec
 
 from ...config import Settings
 from ...core.errors import NothingToReportError
-from ..metrics.metric import TIME, Kind
+from ..metrics.metric import TIME, MetricKind
 from ..metrics.report_set import Lines, Report, reports
 from ..reductions.reductions import reduction
 from ..reports.cells import cell_text
@@ -149,8 +149,8 @@ def _figures(result: ReportResult) -> Iterator[Figure]:
     """The charts of a report that has lines over time, other than of settings."""
     if result.lines is not Lines.TIME or TIME not in result.table.column_names:
         return
-    kinds = [column.kind for column in result.report.columns if column.kind is not Kind.KEY]
-    if 2 * kinds.count(Kind.LATEST) >= len(kinds):
+    kinds = [column.kind for column in result.report.columns if column.kind is not MetricKind.KEY]
+    if 2 * kinds.count(MetricKind.LATEST) >= len(kinds):
         return
     for number, (chart, points) in enumerate(panels(result)):
         if not points.is_empty:

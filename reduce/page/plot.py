@@ -11,8 +11,7 @@ import pyarrow.compute as pc
 
 from ...core.errors import CpmonError, unknown
 from ...render.render import is_number
-from ..metrics.metric import Kind as ColumnKind
-from ..metrics.metric import ReportColumn
+from ..metrics.metric import MetricKind, ReportColumn
 from ..metrics.report_set import Lines
 from ..reports.cells import cell_text, clock
 from ..reports.report import ReportResult
@@ -20,7 +19,7 @@ from .chart import Chart, ChartKind, Points, column_of, object_name, series_of
 from .drawing import bars, over_time, png, stacked, svg
 
 FORMATS = ("svg", "png")
-NO_FIGURES = (ColumnKind.KEY, ColumnKind.ELAPSED, ColumnKind.LATEST)
+NO_FIGURES = (MetricKind.KEY, MetricKind.ELAPSED, MetricKind.LATEST)
 MOST_OBJECTS = 20
 """Maximum number of bars, or of lines for objects; more could not be distinguished."""
 

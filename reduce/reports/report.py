@@ -25,7 +25,7 @@ from ...core.text import counted, length_of_time
 from ...store.catalogue.connection import point, systems_of
 from ...store.results.lineage import lineages
 from ...store.scope import Scope
-from ..metrics.metric import TIME, Kind
+from ..metrics.metric import TIME, MetricKind
 from ..metrics.report_set import Lines, Report, end_column, reports
 from ..metrics.views import DOUBTS
 from ..reductions.reductions import inferred_notes, reduction, reductions, tables_of
@@ -412,14 +412,14 @@ def _mean_and_sums(
 ) -> tuple[Values, Values]:
     """The mean line of lines by time, and its values that are sums."""
     mean = _numbers(shown, means)
-    sums = {column.name for column in shown.columns if column.kind is Kind.TOTAL}
+    sums = {column.name for column in shown.columns if column.kind is MetricKind.TOTAL}
     total = {column: mean.pop(column) for column in sums & mean.keys()}
     return (mean | _mean_lengths(shown, table) if means else mean), total
 
 
 def _mean_lengths(shown: Report, table: pa.Table) -> dict[str, float | None]:
     """The mean length of the lines, whatever the number of intervals in each."""
-    lengths = [column.name for column in shown.columns if column.kind is Kind.ELAPSED]
+    lengths = [column.name for column in shown.columns if column.kind is MetricKind.ELAPSED]
     return {name: pc.mean(table.column(name)).as_py() for name in lengths}
 
 

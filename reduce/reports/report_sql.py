@@ -19,7 +19,7 @@ from ...config.moments import LineLength, Shift
 from ...core.errors import CpmonError, unknown
 from ...core.grace_period import DAY, GRACE, INSIDE, inside
 from ...core.sql import name as quoted
-from ..metrics.metric import TIME, Kind, ReportColumn
+from ..metrics.metric import TIME, MetricKind, ReportColumn
 from ..metrics.report_set import Lines, Report
 from ..metrics.rollups import LEVELS, amount_of, bucket, count_of, hours, rollup_of, sum_of, time_of
 from .narrowing import LINES, Objects, Sort, is_of_objects
@@ -269,7 +269,7 @@ def doubts_sql(rows: str, count: str = "count(*)", key: str = "") -> str:
 
 def _mean(report: Report, source: Source) -> str:
     """The values of the mean line, as SQL over all rows; NULL if the lines are plain rows."""
-    averaged = [c for c in report.columns if c.kind not in (Kind.KEY, Kind.ELAPSED)]
+    averaged = [c for c in report.columns if c.kind not in (MetricKind.KEY, MetricKind.ELAPSED)]
     if not averaged or report.lines is Lines.ROW:
         return "NULL"
     values = ", ".join(f"{c.name} := {possible_sql(c, report, source)}" for c in averaged)
@@ -288,7 +288,7 @@ def _total(report: Report, source: Source) -> str:
 def _total_sql(column: ReportColumn, source: Source) -> str:
     """The expression of a column over the rows of all objects."""
     rolled, over, under = source.is_rolled, column.over, column.under
-    if column.kind is Kind.LEVEL:
+    if column.kind is MetricKind.LEVEL:
         amount = f"sum({sum_of(column.name) if rolled else column.name})"
         factor, once = 1.0, "max(intervals)" if rolled else "1"
     elif under in ELAPSED:
@@ -306,24 +306,24 @@ def line_sql(column: ReportColumn, *, rolled: bool = False) -> str:
     """The expression of a column over the rows of one line, or over the sums of roll-ups."""
     name, over, under, factor = column.name, column.over, column.under, column.factor
     match column.kind:
-        case Kind.RATIO if rolled:
+        case MetricKind.RATIO if rolled:
             divisor = f"sum({time_of(over, under)})"
             return f"sum({amount_of(over, under)}) * {factor!r} / nullif({divisor}, 0)"
-        case Kind.RATIO:
+        case MetricKind.RATIO:
             # Skip rows in which either is unknown, as in records of an older release.
             # For many columns DuckDB sums a CASE in less than half the time of a FILTER.
             amount = f"sum(CASE WHEN {under} IS NOT NULL THEN {over} END)"
             divisor = f"sum(CASE WHEN {over} IS NOT NULL THEN {under} END)"
             return f"{amount} * {factor!r} / nullif({divisor}, 0)"
-        case Kind.TOTAL:
+        case MetricKind.TOTAL:
             return f"sum({sum_of(over) if rolled else over}) * {factor!r}"
-        case Kind.LEVEL if rolled:
+        case MetricKind.LEVEL if rolled:
             return f"sum({sum_of(name)}) / nullif(sum({count_of(name)}), 0)"
-        case Kind.LEVEL:
+        case MetricKind.LEVEL:
             return f"avg({name})"
-        case Kind.ELAPSED:
+        case MetricKind.ELAPSED:
             return f"sum({name})"
-        case Kind.LATEST:
+        case MetricKind.LATEST:
             return f"arg_max({name}, {TIME})"
     return name
 

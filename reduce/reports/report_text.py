@@ -24,7 +24,7 @@ from .report import ReportResult
 
 
 @dataclass(frozen=True, slots=True)
-class Threshold:
+class ColourLimit:
     """A limit beyond which values of a metric are coloured.
 
     Attributes:
@@ -52,7 +52,7 @@ class Screen:
     """
 
     width: int | None = None
-    thresholds: Sequence[Threshold] = ()
+    thresholds: Sequence[ColourLimit] = ()
 
 
 def render_reports(
@@ -153,7 +153,7 @@ def _fitting(result: ReportResult, widths: Sequence[int], width: int | None) -> 
 
 
 def _coloured(
-    result: ReportResult, columns: Sequence[ReportColumn], thresholds: Sequence[Threshold]
+    result: ReportResult, columns: Sequence[ReportColumn], thresholds: Sequence[ColourLimit]
 ) -> Iterator[tuple[int, pa.Array, str]]:
     """Numbers of columns with the mask of values beyond a threshold, and its colour."""
     table, numbers = result.table, {column.name: n for n, column in enumerate(columns)}

@@ -32,7 +32,7 @@ from ...store.scope import ALL, Scope
 from ..metrics.metric import TIME
 from ..reductions.reductions import reductions
 from ..reports.report_sql import shift_condition
-from ..reports.report_text import Threshold
+from ..reports.report_text import ColourLimit
 from .coverage import Coverage, coverage, scope_of
 from .rule import KEY, Comparison, Purpose, Rule, Severity, load_rules, worst
 
@@ -131,7 +131,7 @@ class Exceptions:
 COLOURS = {Severity.CRITICAL: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 
 
-def thresholds(settings: Settings) -> list[Threshold]:
+def thresholds(settings: Settings) -> list[ColourLimit]:
     """The limits of rules about a metric, the gravest first: values beyond them are coloured.
 
     Rules for the hours of a shift and rules with `per` are left out.
@@ -141,7 +141,7 @@ def thresholds(settings: Settings) -> list[Threshold]:
     """
     rules = load_rules(Purpose.EXCEPTIONS, settings)
     return [
-        Threshold(
+        ColourLimit(
             rule.reduction,
             rule.metric,
             float(rule.scale),

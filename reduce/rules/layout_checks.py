@@ -34,7 +34,7 @@ from ...store.views.interval import (
     undoubted_of,
 )
 from ...store.views.views import raw_table
-from ..metrics.metric import Kind as ColumnKind
+from ..metrics.metric import MetricKind
 from ..metrics.report_set import metrics_of
 from ..reductions.reductions import reductions
 
@@ -418,7 +418,7 @@ def _ranged(landed: Collection[str]) -> Iterator[str]:
 
 def _outside_of(reduction: str) -> str:
     """SELECT of a line for each row of a reduction: 1 where some metric is outside of its range."""
-    keys = [m for m in metrics_of(reduction).values() if m.kind is ColumnKind.KEY]
+    keys = [m for m in metrics_of(reduction).values() if m.kind is MetricKind.KEY]
     parts = [
         f"{text(f'{key.name} ')} || "
         + (HEX4 if key.format == "hex" else "{}").format(f"f.{name(key.name)}")

@@ -12,7 +12,7 @@ from typing import NoReturn
 from ...core.errors import LayoutError
 from ..field import LONGEST_RECORD
 from ..layout import Kind
-from .page_file import Line, PageText
+from .page_file import PageLine, PageText
 from .page_rows import NAME, BitRow, PageRow, close_offsets, read_rows
 
 HEADING = re.compile(r"\bMR[A-Z0-9]+\s+Cross\s+Reference\b")
@@ -31,7 +31,7 @@ class Entry:
     name: str
     offset: int
     length: int
-    line: Line
+    line: PageLine
 
     def __str__(self) -> str:
         """Text for messages."""

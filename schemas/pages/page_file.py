@@ -32,7 +32,7 @@ _INVISIBLE = re.compile("[\u00ad\u200b-\u200d\u2060\ufeff]")
 
 
 @dataclass(frozen=True)
-class Line:
+class PageLine:
     """A line of the page `place`: its number in the file, from 1, and its text."""
 
     place: str
@@ -53,13 +53,13 @@ class PageText:
     text: str
     numbers: tuple[int, ...]
 
-    def line_at(self, position: int) -> Line:
+    def line_at(self, position: int) -> PageLine:
         """The line at a position of `text`; of a table on one line, its part from there."""
         row = bisect_right(self._starts, position) - 1
         start, end = self._starts[row], self.text.find("\n", position)
         line = self.text[start : end if end >= 0 else None]
         behind = line[position - start :]
-        return Line(self.place, self.numbers[row], line if len(line) < 120 else behind[:60])
+        return PageLine(self.place, self.numbers[row], line if len(line) < 120 else behind[:60])
 
     def part(self, start: int, end: int) -> PageText:
         """The text from `start` up to `end`, with the same line numbers."""

@@ -20,7 +20,7 @@ PAGE = re.compile(r"\b(?i:DSECT\s+NAME)\b|\bMR[A-Z0-9]+\s+Control\s+Block\s+Cont
 """Text by which the page of a record, even a damaged one, is recognized."""
 
 
-class Outcome(StrEnum):
+class PageOutcome(StrEnum):
     """Effect of a page on the layout of its record."""
 
     NEW = "new"
@@ -35,7 +35,7 @@ class Outcome(StrEnum):
     @property
     def is_refused(self) -> bool:
         """Whether it is a page for which nothing is written."""
-        return self in (Outcome.CONTRADICTED, Outcome.NOT_UNDERSTOOD)
+        return self in (PageOutcome.CONTRADICTED, PageOutcome.NOT_UNDERSTOOD)
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Imported:
     """The result of a page. `problem` is the error of a page that was not understood."""
 
     name: str
-    outcome: Outcome
+    outcome: PageOutcome
     merged: MergeResult | None = None
     problem: CpmonError | None = None
 
@@ -75,17 +75,17 @@ class PageImport:
             named: the user named this file; other files that are no pages are skipped.
         """
         if file.data is None:
-            yield Imported(file.name, Outcome.PASSED_OVER)
+            yield Imported(file.name, PageOutcome.PASSED_OVER)
             return
         try:
             if isinstance(file.data, CpmonError):
                 raise file.data
             source = read_page(file.data, file.name)
         except CpmonError as error:
-            yield Imported(file.name, Outcome.NOT_UNDERSTOOD, problem=error)
+            yield Imported(file.name, PageOutcome.NOT_UNDERSTOOD, problem=error)
             return
         if not named and not re.search(PAGE, source.text):
-            yield Imported(file.name, Outcome.OTHER)
+            yield Imported(file.name, PageOutcome.OTHER)
             return
         yield from (self._add(page) for page in split_pages(source))
 
@@ -97,9 +97,9 @@ class PageImport:
             if not merged.contradictions:
                 check(merged, self.sources)
         except CpmonError as error:
-            return Imported(name, Outcome.NOT_UNDERSTOOD, problem=error)
+            return Imported(name, PageOutcome.NOT_UNDERSTOOD, problem=error)
         if merged.contradictions:
-            return Imported(name, Outcome.CONTRADICTED, merged)
+            return Imported(name, PageOutcome.CONTRADICTED, merged)
         outcome = self._outcome(merged)
         made = list(changes(merged, self._site, self.sources, self._folder))
         for change in made:
@@ -114,12 +114,12 @@ class PageImport:
         """The files to write: layouts, then records.csv and lengths.csv."""
         return sorted(self._changes.values(), key=lambda c: c.path.parent == self._folder)
 
-    def _outcome(self, merged: MergeResult) -> Outcome:
+    def _outcome(self, merged: MergeResult) -> PageOutcome:
         if merged.page.is_withdrawn:
-            return Outcome.WITHDRAWN
+            return PageOutcome.WITHDRAWN
         if merged.added and not self.sources.fields.get(merged.page.dsect):
-            return Outcome.NEW
-        return Outcome.GROWN if merged.added or merged.changed else Outcome.CONFIRMED
+            return PageOutcome.NEW
+        return PageOutcome.GROWN if merged.added or merged.changed else PageOutcome.CONFIRMED
 
 
 def check(merged: MergeResult, sources: Sources) -> None:

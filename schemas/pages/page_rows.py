@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
-from .page_file import Line, PageText
+from .page_file import PageLine, PageText
 
 WORDS = ("Structure", "Character", "Unsigned", "Signed", "Bitstring", "Address", "Fixed")
 _SAME_WORDS = {"Bit string": "Bitstring", "Fixed": "Signed"}
@@ -74,7 +74,7 @@ class BitRow:
     pattern: str
     name: str
     meaning: str
-    line: Line
+    line: PageLine
     is_value: bool = False
     """Whether it is printed as a value, such as X'01'."""
 
@@ -93,7 +93,7 @@ class PageRow:
     count: int
     dimensioned: bool
     meaning: str
-    line: Line
+    line: PageLine
     open: bool = False
     """Whether the length ends in +: something of variable length follows."""
     bits: tuple[BitRow, ...] = ()
@@ -207,7 +207,7 @@ def _bits(source: PageText, matches: list[re.Match[str]], stop: int) -> Iterator
         )
 
 
-def _value_bits(match: re.Match[str], line: Line) -> str:
+def _value_bits(match: re.Match[str], line: PageLine) -> str:
     """The bits of X'0F', B'00001111', or C'E', which is EBCDIC."""
     base, digits = (match["base"] or match["base_"]).upper(), match["digits"] or match["digits_"]
     try:
@@ -224,7 +224,7 @@ def _sentence(text: str) -> str:
     return " ".join(HEADING.sub(" ", text).split())
 
 
-def _count(dimension: str | None, line: Line) -> int:
+def _count(dimension: str | None, line: PageLine) -> int:
     """Elements of `(4)`, `(0:255)`, `(1:4,1:3)`; 0 of `(*)`."""
     if dimension is None:
         return 1

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from cpmon.batch.install import INTERVALS, cron_line, service, timer, verify_units
-from cpmon.batch.plan import Plan
+from cpmon.batch.plan import BatchPlan
 from cpmon.cli.main import Status, run
 from cpmon.config.settings import BatchSettings, InboxSettings
 from tests.batch.site import Site
@@ -19,7 +19,7 @@ from tests.batch.site import Site
 needs_systemd = pytest.mark.skipif(
     shutil.which("systemd-analyze") is None, reason="no systemd-analyze here"
 )
-PLAN = Plan(inboxes=(InboxSettings(Path("/in")),))
+PLAN = BatchPlan(inboxes=(InboxSettings(Path("/in")),))
 
 
 def install(site: Site, *words: str) -> Status:
@@ -59,7 +59,7 @@ def test_what_systemd_refuses_is_told():
 
 
 def test_hooks_may_use_the_network_and_others_may_not():
-    hooked = Plan(inboxes=PLAN.inboxes, batch=BatchSettings(hook_end=("/usr/bin/mail",)))
+    hooked = BatchPlan(inboxes=PLAN.inboxes, batch=BatchSettings(hook_end=("/usr/bin/mail",)))
     assert "PrivateNetwork=yes" in service(["x"], PLAN, [], user=False)
     assert "PrivateNetwork" not in service(["x"], hooked, [], user=False)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cpmon.batch import Plan, read_plan
+from cpmon.batch import BatchPlan, read_plan
 from cpmon.batch.plan import output_path
 from cpmon.config import Document
 from cpmon.config.settings import SiteSettings, settings_from
@@ -18,7 +18,7 @@ USERS = "[[output]]\nreport = 'USER_PAGING'\npath = 'x'\n"
 TIMES = "[[output]]\nreport = 'PAGING_BY_TIME'\npath = 'x'\n"
 
 
-def plan(text: str) -> Plan:
+def plan(text: str) -> BatchPlan:
     document = Document(text, "/site/cpmon.toml", "the settings")
     site = document.read(SiteSettings, Path("/site"))
     return read_plan(settings_from(site, document, {}))

@@ -17,7 +17,7 @@ import pytest
 from cpmon.cli.main import Status, run
 from cpmon.config import Settings
 from cpmon.jobs.processes import Processes
-from cpmon.reduce.engine.planning import Selection
+from cpmon.reduce.engine.planning import DaySelection
 from cpmon.reduce.engine.reducing import reduce, reduce_selected
 from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store, connect
@@ -66,7 +66,7 @@ def test_so_do_days_one_by_one_in_any_order_with_other_threads_and_memory(
     store = Store(place)
     settings = replace(Settings(), threads=1, memory_limit="200MB")
     for day in (3, 0, 2, 1):
-        selection = Selection(days=frozenset([date(2003, 5, 6 + day)]))
+        selection = DaySelection(days=frozenset([date(2003, 5, 6 + day)]))
         reduced = reduce_selected(store, FEW, settings, selection)
         assert reduced.left_out == ["run_summary"] and not reduced.failures
         settings = replace(settings, threads=2, memory_limit="")

@@ -30,7 +30,7 @@ from cpmon.reduce.engine.computing import roll_up
 from cpmon.reduce.engine.database import ReductionDatabase
 from cpmon.reduce.engine.reducing import reduce
 from cpmon.reduce.metrics import rollups
-from cpmon.reduce.metrics.metric import Kind, ReportColumn
+from cpmon.reduce.metrics.metric import MetricKind, ReportColumn
 from cpmon.reduce.metrics.report_set import Lines, reports
 from cpmon.reduce.metrics.rollups import LEVELS, ROWS, SHIFT_ENDS, SUMS, Rollup, rollup_of
 from cpmon.reduce.reductions.reductions import reduction, reductions
@@ -44,10 +44,10 @@ from tests.reduce.catalogue import minute
 from tests.shifts import daily
 
 COLUMNS = (
-    ReportColumn("io_rate", "I/O", kind=Kind.RATIO, over="ios", under="seconds", factor=2.0),
-    ReportColumn("pages", "Pages", kind=Kind.LEVEL),
-    ReportColumn("logons", "Logons", kind=Kind.TOTAL, over="logons"),
-    ReportColumn("volser", "Volume", kind=Kind.LATEST),
+    ReportColumn("io_rate", "I/O", kind=MetricKind.RATIO, over="ios", under="seconds", factor=2.0),
+    ReportColumn("pages", "Pages", kind=MetricKind.LEVEL),
+    ReportColumn("logons", "Logons", kind=MetricKind.TOTAL, over="logons"),
+    ReportColumn("volser", "Volume", kind=MetricKind.LATEST),
 )
 ROLLUP = Rollup("made_up", ("device",), COLUMNS)
 

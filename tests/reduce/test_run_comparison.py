@@ -15,8 +15,8 @@ import pytest
 from cpmon.core.errors import CpmonError
 from cpmon.reduce.compare.change_test import (
     Array,
-    Difference,
     Estimate,
+    MeanDifference,
     Uncertainty,
     adjusted,
     estimate,
@@ -112,7 +112,7 @@ def test_the_test_agrees_with_the_table_of_student() -> None:
     found = Uncertainty(4.0, 14)
     assert found.p(2 * 2.145) == pytest.approx(0.05, abs=5e-5)
     assert found.quantile(0.975) == pytest.approx(2 * 2.145, abs=1e-3)
-    difference = Difference(-1.0, 15, (found, Uncertainty(1.0, 14)))
+    difference = MeanDifference(-1.0, 15, (found, Uncertainty(1.0, 14)))
     assert difference.p == found.p(1.0)
     assert difference.bound() == pytest.approx(1 + 2 * 2.145, abs=1e-3)
     assert difference.detectable(0.05) == pytest.approx(2 * (2.145 + 0.868), abs=1e-2)
@@ -121,7 +121,7 @@ def test_the_test_agrees_with_the_table_of_student() -> None:
 def test_the_uncertainties_of_two_runs_add_up() -> None:
     these, those = (Estimate(m, (Uncertainty(v, 7),)) for m, v in ((5.0, 1.0), (7.0, 3.0)))
     # 4 squared over 1/7 and 9/7.
-    assert welch_difference(these, those) == Difference(2.0, 0, (Uncertainty(4.0, 11.2),))
+    assert welch_difference(these, those) == MeanDifference(2.0, 0, (Uncertainty(4.0, 11.2),))
 
 
 def test_values_that_never_vary_are_the_same_or_are_not() -> None:
@@ -140,7 +140,7 @@ WOBBLE = np.array([1.01, 0.99] * 6)
 def test_a_course_that_both_runs_have_is_no_noise() -> None:
     """The fault: a ramp counted as two samples, so that no change was large enough."""
     # 21.5 and 1.72 on average. Both do the same on the same course, the second 0.08 times as much.
-    assert paired_difference(RAMP, 0.08 * RAMP) == Difference(pytest.approx(-19.78), 12, ())
+    assert paired_difference(RAMP, 0.08 * RAMP) == MeanDifference(pytest.approx(-19.78), 12, ())
     # With 1 % up and down. Unpaired, the ramp counts as two samples: 19.8 / 3.5 = 5.7, but with one
     # degree of freedom t must be 12.7.
     base, run = RAMP * WOBBLE, 0.08 * RAMP / WOBBLE

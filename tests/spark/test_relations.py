@@ -25,7 +25,7 @@ from cpmon.reduce.engine.reducing import reduce
 from cpmon.reduce.reductions.reductions import reductions
 from cpmon.spark import Fleet, register
 from cpmon.spark.dialect import spark_sql
-from cpmon.spark.frames import Span, declared
+from cpmon.spark.frames import QuerySpan, declared
 from cpmon.store import Store, connect
 from cpmon.store.catalogue.connection import Connection
 from cpmon.store.dumps.compaction import compact, months
@@ -201,7 +201,7 @@ def test_a_span_of_a_system_has_its_rows_and_reads_its_files(
 ):
     since, until = datetime(2004, 9, 5, 11, 4), datetime(2004, 9, 6, 11, 3)  # noqa: DTZ001
     within = f"system = 'BADDAY' AND {{}} > '{since}' AND {{}} <= '{until}'"
-    fleet = Fleet(spark, damaged, Span(since, until, ("BAD*", "NOBODY")))
+    fleet = Fleet(spark, damaged, QuerySpan(since, until, ("BAD*", "NOBODY")))
     of_samples = ("interval.useact", "monitor.useact", "meta.interval", "users_by_time")
     wanted = {relation: within.format(*2 * ["interval_end"]) for relation in of_samples}
     wanted["monitor.mtrecm"] = within.format("tod", "tod")
@@ -223,10 +223,10 @@ def test_months_show_the_rows_of_their_dumps(spark: SparkSession, tmp_path: Path
     first = store.dumps()[0]
     copy_dump(store.root / first.folder, (timedelta(days=day) for day in (6, 60)))
     store.manifest.rebuild()
-    span = Span(datetime(2003, 5, 7), datetime(2003, 5, 9), ("PRODA",))  # noqa: DTZ001
+    span = QuerySpan(datetime(2003, 5, 7), datetime(2003, 5, 9), ("PRODA",))  # noqa: DTZ001
     names = ("interval.useact", "monitor.mtrsys", "meta.dump")
 
-    def shown(chosen: Span | None) -> dict[str, pa.Table]:
+    def shown(chosen: QuerySpan | None) -> dict[str, pa.Table]:
         fleet = Fleet(spark, store, chosen)
         return {relation: fleet.table(relation).toArrow() for relation in names}
 

@@ -20,7 +20,7 @@ from cpmon.cli.main import run
 from cpmon.config import Settings
 from cpmon.ingest import ingest
 from cpmon.reduce.engine.database import ReductionDatabase
-from cpmon.reduce.engine.planning import Selection
+from cpmon.reduce.engine.planning import DaySelection
 from cpmon.reduce.engine.reducing import reduce, reduce_selected
 from cpmon.reduce.reductions.reduction import Reduction
 from cpmon.reduce.reductions.reductions import reductions
@@ -161,7 +161,7 @@ def test_a_reduction_is_the_same_bytes(store: Store):
     other = copied(store, "other")
     merged(store)
     for each in (other, store):
-        reduce_selected(each, NAMES[1:], Settings(), Selection(("PRODA",)))
+        reduce_selected(each, NAMES[1:], Settings(), DaySelection(("PRODA",)))
     assert pieces(store) == pieces(other) != {}
 
 

@@ -15,7 +15,7 @@ from cpmon.core import grace_period
 from cpmon.ingest import ingest
 from cpmon.reduce.engine import reducing
 from cpmon.reduce.metrics import rollups
-from cpmon.reduce.metrics.metric import Kind
+from cpmon.reduce.metrics.metric import MetricKind
 from cpmon.reduce.metrics.report_set import reports
 from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store, connect
@@ -102,7 +102,7 @@ def metric(patch: pytest.MonkeyPatch) -> None:
     """Another factor of a metric that reports show."""
     report = next(r for r in reports().values() if r.reduction == NAME)
     columns = tuple(
-        dataclasses.replace(c, factor=2 * c.factor) if c.kind is Kind.RATIO else c
+        dataclasses.replace(c, factor=2 * c.factor) if c.kind is MetricKind.RATIO else c
         for c in report.columns
     )
     patch.setitem(reports(), report.name, dataclasses.replace(report, columns=columns))

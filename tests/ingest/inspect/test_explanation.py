@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from cpmon.ingest.inspect.explanation import Line, explain, hexdump
+from cpmon.ingest.inspect.explanation import FieldLine, explain, hexdump
 from cpmon.schemas import HEADER_LENGTH, Layout, Type, layout, layouts
 from cpmon.schemas.structs import struct
 from tests.dumps import fields, record
@@ -21,7 +21,7 @@ ALL = (*layouts(), *INVENTED)
 INVENTED_BY_NAME = {known.name: known for known in INVENTED}
 
 
-def by_path(lines: list[Line]) -> dict[str, Line]:
+def by_path(lines: list[FieldLine]) -> dict[str, FieldLine]:
     """The lines by name; the later of two views of one name wins."""
     return {line.path: line for line in lines}
 
