@@ -147,8 +147,9 @@ class Volumes:
         pages_per_io, service, parts: (volumes,) of an I/O: pages; 128 us; (3, volumes) shares of
             pending, disconnect and connect time.
         lasting: (volumes,) deviation as a factor, constant during the run.
-        user_ios, avoided, spool_ios, page_busy: (intervals,) totals; the last is the busy time of
-            page volumes, 128 us, if there is a target for it.
+        user_ios, avoided, missed, spool_ios, page_busy: (intervals,) totals; `missed` are reads
+            that the minidisk cache did not have, the last is the busy time of page volumes,
+            128 us, if there is a target for it.
     """
 
     def __init__(self, demand: Demand, flows: Flows) -> None:
@@ -195,11 +196,24 @@ class Volumes:
         load = demand.volume_load
         users = sum(g.count * g.io_per_s for g in groups if g.kind == "user")
         spool = sum(g.count * g.io_per_s for g in groups if g.kind == "spool")
-        avoided = sum(g.count * g.avoided_per_s for g in groups)
         self.user_ios = allocation.counts("user I/O", users * load)
         self.spool_ios = allocation.counts("spool I/O", spool * load)
-        self.avoided = allocation.counts("avoided I/O", avoided * load)
+        self.avoided, self.missed = self._cached(allocation, load)
         self.page_busy = self._page_busy(allocation, flows)
+
+    def _cached(self, allocation: Allocation, load: F64) -> tuple[I64, I64]:
+        """(intervals,) I/Os that the minidisk cache avoided, and reads that it did not have."""
+        storage = self.measurement.storage
+        hit_share, reads = storage.cache_hit_share, storage.cache_reads_per_s
+        if reads is None:
+            groups = self.measurement.scenario.volumes
+            rate = sum(g.count * g.avoided_per_s for g in groups)
+            avoided = allocation.counts("avoided I/O", rate * load)
+            share = max(hit_share, 0.01)
+            return avoided, np.rint(avoided * (1 - share) / share).astype(np.int64)
+        self.avoided_rate = self.rates * ~self.is_cp
+        avoided = allocation.counts("avoided I/O", reads * hit_share * load)
+        return avoided, allocation.counts("missed reads", reads * (1 - hit_share) * load)
 
     def online(self, interval: int) -> Bool:
         """(volumes,) whether each is online; vary takes effect with its interval."""

@@ -130,6 +130,8 @@ class Storage(Table, frozen=True):
     """Real and expanded storage, in MiB, and how CP holds it. Frames are 4 KiB.
 
     `churn_per_s` is the share of the pages outside central storage that is referenced each second.
+    `cache_reads_per_s` are reads of all user volumes that are looked up in the minidisk cache at
+    load 1; without it they follow from the I/Os that volumes save.
     """
 
     central_mib: Annotated[int, Meta(ge=64)]
@@ -139,6 +141,7 @@ class Storage(Table, frozen=True):
     cache_below_2g_mib: NonNegativeInt = 0
     cache_above_2g_mib: NonNegativeInt = 0
     cache_hit_share: Share = 0.6
+    cache_reads_per_s: NonNegative | None = None
     available_below_frames: NonNegativeInt = 3000
     available_above_frames: NonNegativeInt = 0
     resident_above_share: Share | None = None

@@ -186,6 +186,19 @@ def test_json_has_what_the_text_has_and_says_what_is_missing(regress: Connection
 
 
 @pytest.mark.slow
+def test_the_cache_pair_names_what_enters_the_minidisk_cache(tmp_path: Path) -> None:
+    # Published: a read costs CP more with the minidisk cache on, for what it inserts there.
+    scenario = load_scenario("linux-dasd-mdc")
+    dumps = [write_run(scenario, run, tmp_path, intervals=10).dump for run in ("M01", "M11")]
+    with connect(landed(tmp_path, *dumps), reductions()) as con:
+        found = explain(con, run="M11", base="M01")
+    lines = {line.name: line for line in found.lines[:5] if line.object == "system"}
+    assert lines["insert_rate"].usual == 0
+    # A track of 12 pages for each of the 37.3 reads a second that the cache does not have.
+    assert lines["insert_rate"].value == pytest.approx(37.3 * 12, rel=0.05)
+
+
+@pytest.mark.slow
 def test_the_timer_pair_names_the_master_processor(tmp_path: Path) -> None:
     # Published: timer management moved away from the master processor.
     scenario = load_scenario("timer")
