@@ -10,7 +10,9 @@ import numpy as np
 import pyarrow.compute as pc
 import pytest
 
+from cpmon.config import Settings
 from cpmon.core.errors import CpmonError, NothingToReportError
+from cpmon.reduce.engine.reducing import reduce
 from cpmon.reduce.forecast import Forecast, forecast
 from cpmon.reduce.reductions.reductions import reductions
 from cpmon.reduce.trend import MONDAY, WEEK_HOURS, Fit, Paths, fit_hours, simulate
@@ -202,6 +204,17 @@ def test_values_do_not_exceed_what_a_metric_can_be(store: Store):
     assert pc.max(found.result.table["peak_high"]).as_py() == 1.0
     assert "more likely than not at the greatest possible value, 100.0 %" in notes(found, "demand")
     assert "farther ahead (400 days) than back (112 days)" in notes(found, "ahead")
+
+
+@pytest.mark.long
+def test_a_class_is_forecast_as_its_users_are(tmp_path: Path):
+    of_two = store_of_months(tmp_path, months(shares(8), users=2))
+    reduce(of_two, ["user_classes_by_time", "users_by_time"], Settings())
+    both = told(of_two, "cpu_util", report="uclass_resource_util", objects={"class": "OTHER"})
+    one = told(of_two, "cpu_util", report="user_resource_util", objects={"user": "U0"})
+    assert both.result.table["mean"].to_pylist() == pytest.approx(
+        [2 * mean for mean in one.result.table["mean"].to_pylist()], rel=1e-6
+    )
 
 
 @pytest.mark.slow
