@@ -215,6 +215,7 @@ class Fuzzer:
         """What the texts of some numbers changed, and those that failed; there should be none."""
         wrong: list[str] = []
         with _moved_to(self._folder), connect(self.store, reductions()[:1]) as connection:
+            assert connection.lineages  # computing them writes to the cache
             before = self._state()
             for number in numbers:
                 text = self.text(number)

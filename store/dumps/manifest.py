@@ -323,12 +323,13 @@ class Manifest:
     def _check_new(self) -> None:
         """Raises an error if dumps have landed and the manifest is gone.
 
-        A dump that is landing, or was when its process was killed, has a file in `staging`.
+        A dump that is landing, or was when its process was killed, has a file in `staging`, which
+        is removed once the manifest has its line: so the manifest is looked at again, last.
         """
         landed = (n for above in ("records", MONTHS) for n in self._files.names(above))
         is_gone = any(name.endswith(f"/{ABOUT}") for name in landed)
         is_landing = any(name.endswith((LANDING, UPLOAD)) for name in self._files.names(STAGING))
-        if is_gone and not is_landing:
+        if is_gone and not is_landing and not any(self._names()):
             raise StoreError(
                 "the manifest of the store is gone",
                 code="manifest-missing",

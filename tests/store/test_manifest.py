@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
@@ -113,6 +114,26 @@ def test_a_file_that_is_merged_while_it_is_read_is_looked_for_again(
 
     monkeypatch.setattr(Path, "read_bytes", merging)
     assert len(names(manifest_of(tmp_path))) == FAN
+
+
+def test_a_dump_that_lands_between_two_looks_is_not_one_without_a_manifest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """The folder is seen when the line that was not there before is, and the mark is gone."""
+    store = Store(tmp_path / "store", create=True)
+    listed = LocalFiles.names
+    looks = []
+
+    def names(files: LocalFiles, folder: str = "") -> Iterator[str]:
+        found = [*listed(files, folder)]
+        if folder == manifest.FOLDER and not looks:
+            looks.append(folder)
+            land(Store(tmp_path / "store"), 0)
+        yield from found
+
+    monkeypatch.setattr(LocalFiles, "names", names)
+    assert store.dumps() == ()
+    assert len(store.dumps()) == 1
 
 
 def test_a_manifest_that_never_stands_still_is_said(
