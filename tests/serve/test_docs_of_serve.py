@@ -10,6 +10,7 @@ from html import unescape
 import pytest
 
 from cpmon.batch.install import verify_units
+from cpmon.cli.main import cpmon
 from cpmon.cli.site.serve_command import command
 from tests.consoles import FENCE
 from tests.serve.conftest import ROOT, Server
@@ -45,7 +46,8 @@ def _lines() -> list[str]:
 
 @pytest.mark.parametrize("line", _lines())
 def test_a_command_of_the_page_has_the_options_that_it_names(line: str):
-    command.make_context("serve", shlex.split(line))
+    # A command keeps the help option of its first context, which must be that of the program.
+    command.make_context("serve", shlex.split(line), cpmon.make_context("cpmon", ["serve"]))
 
 
 def test_systemd_accepts_the_unit():
