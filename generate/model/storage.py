@@ -192,28 +192,33 @@ class Volumes:
         self.parts: F64 = (times / np.maximum(service, 1e-9)[:, None])[self.group].T
         self.lasting = around_one(self.measurement.rng("volumes"), len(self.group), 0.04)
         self.rates = self._real([g.io_per_s for g in groups])
-        self.avoided_rate = self._real([g.avoided_per_s for g in groups])
         load = demand.volume_load
         users = sum(g.count * g.io_per_s for g in groups if g.kind == "user")
         spool = sum(g.count * g.io_per_s for g in groups if g.kind == "spool")
         self.user_ios = allocation.counts("user I/O", users * load)
         self.spool_ios = allocation.counts("spool I/O", spool * load)
-        self.avoided, self.missed = self._cached(allocation, load)
+        self.avoided_rate, self.avoided, self.missed = self._cached(allocation, load)
         self.page_busy = self._page_busy(allocation, flows)
 
-    def _cached(self, allocation: Allocation, load: F64) -> tuple[I64, I64]:
-        """(intervals,) I/Os that the minidisk cache avoided, and reads that it did not have."""
-        storage = self.measurement.storage
+    def _cached(self, allocation: Allocation, load: F64) -> tuple[F64, I64, I64]:
+        """What the minidisk cache does at a load.
+
+        Returns:
+            (volumes,) I/Os a second that it avoids at load 1; (intervals,) I/Os that it avoided,
+            and reads that it did not have.
+        """
+        storage, groups = self.measurement.storage, self.measurement.scenario.volumes
         hit_share, reads = storage.cache_hit_share, storage.cache_reads_per_s
         if reads is None:
-            groups = self.measurement.scenario.volumes
+            rates = self._real([g.avoided_per_s for g in groups])
             rate = sum(g.count * g.avoided_per_s for g in groups)
             avoided = allocation.counts("avoided I/O", rate * load)
             share = max(hit_share, 0.01)
-            return avoided, np.rint(avoided * (1 - share) / share).astype(np.int64)
-        self.avoided_rate = self.rates * ~self.is_cp
+            return rates, avoided, np.rint(avoided * (1 - share) / share).astype(np.int64)
+        rates = self.rates * ~self.is_cp
+        reads *= bool(rates.any())  # without a user volume there is nothing to read
         avoided = allocation.counts("avoided I/O", reads * hit_share * load)
-        return avoided, allocation.counts("missed reads", reads * (1 - hit_share) * load)
+        return rates, avoided, allocation.counts("missed reads", reads * (1 - hit_share) * load)
 
     def online(self, interval: int) -> Bool:
         """(volumes,) whether each is online; vary takes effect with its interval."""

@@ -17,6 +17,7 @@ from cpmon.reduce.reductions.reductions import reductions
 from cpmon.reduce.reports.report import report
 from cpmon.schemas.registry import layout
 from cpmon.store import Store, connect
+from tests.dumps import dump, fields, interval
 from tests.reduce.catalogue import both, empty_catalogue, insert, minute
 
 INTERVALS = 4
@@ -82,12 +83,33 @@ def test_an_instruction_that_was_first_used_on_a_later_day_has_no_row_before(
     assert set(found) == {("SVC",), ("place 16",)}
 
 
+def test_a_record_that_is_missing_and_a_counter_that_fell_leave_a_blank(tmp_path: Path):
+    """Processor 1 has no record in the second minute, processor 0 counts anew in the fourth."""
+
+    def record(at: int, cpu: int, svc: int) -> bytes:
+        empty = fields("prcins", at, pfxcpuad=cpu)
+        return empty[:32] + svc.to_bytes(4, "big") + empty[36:]
+
+    sets = []
+    for n, (first, second) in enumerate(((0, 0), (100, 10), (200, None), (300, 30), (5, 40))):
+        told = [record(60 * n, 0, first)]
+        told += [] if second is None else [record(60 * n, 1, second)]
+        sets.append(interval(60 * n, *told))
+    (tmp_path / "a.mon").write_bytes(dump(*sets))
+    store = Store(tmp_path / "store", create=True)
+    ingest(tmp_path / "a.mon", store)
+    found = connect(store, reductions()).execute(
+        "SELECT simulations FROM instructions_by_time ORDER BY interval_end"
+    )
+    assert found.fetchall() == [(None,), (110,), (None,), (None,), (None,)]
+
+
 def test_a_generated_system_simulates_what_its_model_does(tmp_path: Path):
     scenario = load_scenario("small-lab")
-    dump = tmp_path / "LAB.mon"
-    dump.write_bytes(b"".join(dump_frames(scenario, "LAB", intervals=INTERVALS)))
+    file = tmp_path / "LAB.mon"
+    file.write_bytes(b"".join(dump_frames(scenario, "LAB", intervals=INTERVALS)))
     store = Store(tmp_path / "store", create=True)
-    ingest(dump, store)
+    ingest(file, store)
     model = Model(Measurement(scenario, "LAB", INTERVALS, None))
     samples = [Sample(model, number) for number in range(1, INTERVALS + 1)]
     counts = np.sum([service_counts(sample)[1] for sample in samples], axis=(0, 1))
