@@ -88,7 +88,7 @@ SILENT = {
         device_starts extents frames_above_2g page_slots partitions spool_paging throughput user_ios
         volume_records""",
     "linux-dasd-mdc": f"""{QUIET} {NO_PAGING} {NO_LINUX} {NO_LOCKS} expanded_paging
-        frames_above_2g minidisk_cache spool_paging throughput""",
+        frames_above_2g spool_paging throughput""",
     "mixed-engines": f"""{QUIET} {NO_PAGING} {NO_EXPANDED} {NO_LINUX} frames_above_2g
         minidisk_cache spool_paging throughput""",
     "pfault": f"""{QUIET} {NO_CACHE} {NO_LINUX} {NO_LOCKS} expanded_paging frames_above_2g
@@ -102,6 +102,7 @@ SILENT = {
 SOMETIMES = {
     "cp-regression": "dasd_paging expanded_paging spin_locks steals",
     "disturbed": "lock_table",
+    "linux-dasd-mdc": "minidisk_cache minidisk_cache_size",
     "pfault": "dasd_paging device_queue device_starts expanded_storage page_response steals",
 }
 """Checks that find something in some runs of a scenario only."""
