@@ -19,7 +19,7 @@ from ..config.moments import find_zone
 from ..core.errors import CpmonError, NothingToReportError, nearest, unknown_of_many
 from ..core.text import counted
 from ..render.printing import Format
-from ..store.catalogue.connection import Connection, point
+from ..store.catalogue.connection import Connection, levels_of, point
 from ..store.scope import Scope
 from .metrics.metric import TIME, MetricKind, ReportColumn
 from .metrics.report_set import Lines, Report, end_column, metric_of, reports
@@ -444,12 +444,9 @@ def _not_reduced(con: Connection, definition: Report, span: Span) -> list[str]:
     Raises:
         NothingToReportError: no day has.
     """
-    rows = con.execute(
-        "SELECT first_day, last_day FROM meta.reduced"
-        " WHERE reduction = ? AND system = ? AND level = 'hour'",
-        [definition.reduction, span.system],
-    ).fetchall()
-    if not rows:
+    levels = levels_of(con, definition.reduction, span.system)
+    kept = {day for day, names in levels.items() if "hour" in names}
+    if not kept:
         raise NothingToReportError(
             f"no hours are kept for {definition.name}",
             code="forecast-hours-missing",
@@ -458,7 +455,7 @@ def _not_reduced(con: Connection, definition: Report, span: Span) -> list[str]:
         )
     landed = {d for dump in con.store.dumps() if dump.system == span.system for d in dump.days}
     first = span.since.date() if span.since else date.min
-    absent = [d for d in landed if d >= first and not any(a <= d <= b for a, b in rows)]
+    absent = [day for day in landed - kept if day >= first]
     if not absent:
         return []
     return [f"{counted(len(absent), 'day')} left out: not rolled up yet (cpmon reduce does it)."]

@@ -25,7 +25,8 @@ from ..store.catalogue.connection import COVERAGE, DICTIONARY, Connection
 from ..store.dumps.landed_dump import LandedDump
 from ..store.dumps.manifest import TableFile, alike, table_files
 from ..store.dumps.store import Store
-from ..store.results.kept_files import FOLDER, is_one_of
+from ..store.results.entries import FOLDER
+from ..store.results.kept_files import is_one_of
 from ..store.results.reduced import LEVELS, Kept
 from ..store.runs.classes import FILE, class_rules
 from ..store.runs.companions import TABLES

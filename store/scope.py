@@ -41,6 +41,24 @@ class Scope:
     since: datetime | None = None
     until: datetime | None = None
 
+    def has_system(self, system: str) -> bool:
+        """Whether it includes a system."""
+        return self.system in (None, system)
+
+    @property
+    def first_day(self) -> date:
+        """The first day that its intervals can count to, UTC."""
+        return (self.since - GRACE).date() if self.since else date.min
+
+    @property
+    def last_day(self) -> date:
+        """The last day that its intervals can count to, UTC."""
+        return (self.until - INSIDE).date() if self.until else date.max
+
+    def has_day(self, day: date) -> bool:
+        """Whether its intervals can count to a day."""
+        return self.first_day <= day <= self.last_day
+
     def condition(self, time: str = "interval_end") -> str:
         """SQL condition on rows. `time`: the column with their time, UTC."""
         parts = []
@@ -80,7 +98,7 @@ def basis_of(dumps: Sequence[LandedDump], scope: Scope) -> Basis:
     parts = [
         _basis_of_system(list(dumps_of_system), scope)
         for system, dumps_of_system in itertools.groupby(dumps, key=lambda dump: dump.system)
-        if scope.system in (None, system)
+        if scope.has_system(system)
     ]
     return Basis(
         tuple(dump for part in parts for dump in part.samples),
@@ -90,8 +108,7 @@ def basis_of(dumps: Sequence[LandedDump], scope: Scope) -> Basis:
 
 def _basis_of_system(dumps: Sequence[LandedDump], scope: Scope) -> Basis:
     days = days_of(dumps)
-    first = (scope.since - GRACE).date() if scope.since else date.min
-    last = (scope.until - INSIDE).date() if scope.until else date.max
+    first, last = scope.first_day, scope.last_day
     chosen = {day for day in days if first <= day <= last}
     chosen |= {*[day for day in days if day < first][-BEFORE:]}
     samples = tuple(dump for dump in dumps if not chosen.isdisjoint(dump.days))

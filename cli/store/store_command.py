@@ -50,19 +50,23 @@ def info(store: Path, out: Output) -> None:
 @command.command("rebuild", short_help="Make the manifest again.")
 @store_option
 def rebuild(store: Path) -> None:
-    """Make the manifest of a store again, from the files of its dumps. No data is touched.
+    """Make the manifest of a store again, from the files of its dumps and of kept results.
+
+    No data is touched.
 
     \b
     Example:
       cpmon store rebuild --store perf/
     """
-    from ...store.results.kept_files import rebuild_indexes
+    from ...store.results import entries
 
     place = store_at(store)
     place.clean()
-    if place.files.is_local or not place.manifest.is_readable:  # in object storage it is the truth
+    # In object storage the manifest is the truth.
+    if place.files.is_local or not place.manifest.is_readable:
         place.manifest.rebuild()
-    rebuild_indexes(place)
+    if place.files.is_local or not entries.are_readable(place):
+        entries.rebuild(place)
     say_what_is_missing(place)
     say(f"{place.files.location}: manifest of {counted(len(place.dumps()), 'dump')} made again")
 
@@ -215,8 +219,8 @@ def prune(
         place_of_store.clean()
     obsolete = plan(place_of_store, reductions(), retention(lengths, place), today)
     size = obsolete.bytes(place_of_store)
-    for level, files in obsolete.results.items():
-        say(f"results of level {level}: {counted(len(files), 'file')}")
+    for level, pieces in obsolete.results.items():
+        say(f"results of level {level}: {counted(len(pieces), 'file')}")
     for folder, files in obsolete.samples.items():
         say(f"samples of {obsolete.names[folder]}: {counted(len(files), 'table')}")
     for dump, reason in obsolete.stays.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,9 +19,10 @@ from ...schemas.registry import site_folder, use
 from ...store import Store
 from ...store.files.disk import read_error, writing
 from ...store.files.plain_paths import path_text
-from ...store.results.kept_files import Piece, QueryWriter, files_of, kept_rows
+from ...store.results.entries import Entry, Piece, add, entry_of_day
+from ...store.results.kept_files import QueryWriter, files_of, kept_rows
 from ...store.results.lineage import definition_version, lineages
-from ...store.results.reduced import INTERVAL, piece_file
+from ...store.results.reduced import INTERVAL
 from ..metrics.metric import TIME
 from ..metrics.rollups import EVER, LEVELS, ROWS, SHIFT_ENDS, SHIFTS, SUMS, Rollup, hours, rollup_of
 from ..reductions.reductions import reductions
@@ -36,7 +37,7 @@ def compute(chain: Chain) -> dict[str, Done]:
     """Compute the jobs of a chain in order; their pieces are durable when this returns.
 
     Computing is idempotent: the same jobs give the same bytes, and a piece replaces itself. A file
-    gets its final name when it is complete.
+    gets its final name when it is complete; at the end of a job the manifest gets its entry.
 
     Returns:
         counts and times by reduction.
@@ -55,11 +56,14 @@ def compute(chain: Chain) -> dict[str, Done]:
     with writing(store.root), store.files.scratch() as scratch:
         computation = _Computation(store, site, scratch)
         for job in chain:
-            with readable(str(job)):
-                if isinstance(job, UnitJob):
-                    computation.unit(job)
-                else:
-                    computation.roll_ups(job)
+            try:
+                with readable(str(job)):
+                    if isinstance(job, UnitJob):
+                        computation.unit(job)
+                    else:
+                        computation.roll_ups(job)
+            finally:  # what is complete is kept, if another reduction fails
+                computation.add_entries()
     return computation.done
 
 
@@ -78,6 +82,7 @@ class _Computation:
         self.database = ReductionDatabase(store, reductions(), scratch, site.limits)
         self.writer = self.database.writer()
         self.done: dict[str, Done] = {}
+        self._complete: list[Entry] = []
         self.kept = {lineage.name: lineage.kept for lineage in lineages(reductions())}
 
     def unit(self, job: UnitJob) -> None:
@@ -87,8 +92,8 @@ class _Computation:
             for name, days in job.missing.items()
             for day in days
         }
-        whole = {name: Result(self.kept[name]) for name in job.whole}
-        self.database.restrict_to_unit(job.unit, [*results.values(), *whole.values()])
+        whole = [Result(self.kept[entry.result]) for entry in job.whole]
+        self.database.restrict_to_unit(job.unit, [*results.values(), *whole])
         if SETTINGS in job.missing and job.carried:
             self._carry_settings(job.carried)
         # Least shared first: the largest tables are read while few relations are materialized.
@@ -98,13 +103,12 @@ class _Computation:
         try:
             rolled = []
             for name, day in sorted(results, key=shared.__getitem__):
-                version = job.missing[name][day]
-                file = piece_file(name, INTERVAL, (job.unit.system, day), version)
-                piece = Piece(INTERVAL, job.unit.system, day, version, "", file)
-                scratch = self._write(name, results[name, day])
-                rolled.append(executor.submit(self._finish, name, piece, scratch))
-            for name, result in whole.items():
-                self.store.files.publish({job.whole[name]: self._write(name, result)})
+                where = job.unit.system, day
+                entry = entry_of_day(name, INTERVAL, where, job.missing[name][day])
+                scratch = self._write(entry, results[name, day])
+                rolled.append(executor.submit(self._finish, entry, scratch))
+            for entry, result in zip(job.whole, whole, strict=True):
+                self._publish([(entry, self._write(entry, result))])
             for future in rolled:
                 future.result()
         finally:
@@ -116,8 +120,17 @@ class _Computation:
             for piece in pieces:
                 started = time.perf_counter()
                 rows = kept_rows(self.store, files_of([piece]))
-                self.store.files.publish(self._rolled_up(name, piece, rows))
+                self._publish(self._rolled_up(name, piece, rows))
                 self._count(name, 0, started)
+
+    def add_entries(self) -> None:
+        """Adds the entries of all complete files to the manifest."""
+        add(self.store, self._complete)
+        self._complete.clear()
+
+    def _publish(self, finished: Sequence[tuple[Entry, Path]]) -> None:
+        self.store.files.publish({entry.file: path for entry, path in finished})
+        self._complete += (entry for entry, _ in finished)
 
     def _carry_settings(self, piece: Piece) -> None:
         """Carry over the settings that are in effect at the end of the previous day."""
@@ -133,36 +146,35 @@ class _Computation:
         rows = f"{kept_rows(self.store, files_of([piece]), union=True)} WHERE {where}"
         self.database.substitute(KEPT_SETTINGS, f"SELECT * FROM {rows}")
 
-    def _write(self, name: str, result: Result) -> Path:
+    def _write(self, entry: Entry, result: Result) -> Path:
         """Write the rows of a reduction to a scratch file."""
         started = time.perf_counter()
-        path = self._scratch(name)
-        self._count(name, self.database.write(result, path), started)
+        path = self._scratch(entry.result)
+        self._count(entry.result, self.database.write(result, path, entry), started)
         return path
 
-    def _finish(self, name: str, piece: Piece, scratch: Path) -> None:
-        """Roll up a day and publish its piece and roll-ups.
+    def _finish(self, entry: Entry, scratch: Path) -> None:
+        """Roll up a day and publish its piece and roll-ups."""
+        (piece,) = entry.pieces()
+        rolled = self._rolled_up(entry.result, piece, f"read_parquet({path_text(scratch)})")
+        self._publish([(entry, scratch), *rolled])
 
-        The intervals are published first, because roll-ups without them mean a pruned day.
-        """
-        rolled = self._rolled_up(name, piece, f"read_parquet({path_text(scratch)})")
-        self.store.files.publish({piece.file: scratch})
-        self.store.files.publish(rolled)
-
-    def _rolled_up(self, name: str, piece: Piece, rows: str) -> dict[str, Path]:
-        """Computes the roll-ups of a day: final name -> scratch file.
+    def _rolled_up(self, name: str, piece: Piece, rows: str) -> list[tuple[Entry, Path]]:
+        """Computes the roll-ups of a day: the entry and the scratch file of each.
 
         Args:
             rows: the rows of the piece: a relation, as SQL.
         """
         rollup = rollup_of(name)
         if rollup is None:
-            return {}
-        paths = {level: self._scratch(name) for level in LEVELS}
-        roll_up(self.writer, rollup, rows, self.site.shifts, paths, piece.system)
-        version = f"{piece.version}.{self.site.hours}"
+            return []
         day = piece.system, piece.day
-        return {piece_file(name, level, day, version): paths[level] for level in paths}
+        entries = [
+            entry_of_day(name, level, day, piece.version, self.site.hours) for level in LEVELS
+        ]
+        paths = [(entry, self._scratch(name)) for entry in entries]
+        roll_up(self.writer, rollup, rows, self.site.shifts, paths)
+        return paths
 
     def _scratch(self, name: str) -> Path:
         """A new file in the scratch folder."""
@@ -228,14 +240,13 @@ def roll_up(
     rollup: Rollup,
     rows: str,
     shifts: Sequence[Shift],
-    paths: Mapping[str, Path],
-    system: str,
+    paths: Sequence[tuple[Entry, Path]],
 ) -> None:
     """Write the roll-ups of a day, over the whole day and by shift.
 
     Args:
         rows: the intervals of the day, all of one system: a relation, as SQL.
-        paths: level -> file to write.
+        paths: the entry of each level, and the file to write.
 
     Raises:
         OSError: a file cannot be written.
@@ -246,9 +257,10 @@ def roll_up(
     try:
         _create_shifts(writer, shifts)
         run(f"CREATE TEMP TABLE {SUMS} AS {rollup.sums()}")
-        for level, path in paths.items():
-            ((depth,),) = run(rollup.depth_of(level)).fetchall()
-            writer.write_query(rollup.select(level, text(system), depth), path)
+        for entry, path in paths:
+            ((depth,),) = run(rollup.depth_of(entry.level)).fetchall()
+            query = rollup.select(entry.level, text(entry.system), depth)
+            writer.write_query(query, path, entry)
     finally:
         run(f"DROP VIEW {ROWS}")
         for table in (SHIFTS, SHIFT_ENDS, SUMS):

@@ -17,6 +17,7 @@ from ...core.sql import name, text
 from ...store.dumps.store import Store
 from ...store.files.plain_paths import path_text
 from ...store.relations import Relations
+from ...store.results.entries import Entry
 from ...store.results.kept_files import QueryWriter
 from ...store.results.lineage import code_of
 from ...store.sandbox.sandbox import Limits, limit
@@ -123,8 +124,11 @@ class ReductionDatabase(QueryWriter):
         """The number of dependencies of a result that other readers share."""
         return len(self._needed(result.relation) & self._readers.keys())
 
-    def write(self, result: Result, path: Path) -> int:
+    def write(self, result: Result, path: Path, entry: Entry | None = None) -> int:
         """Compute a planned result and write its rows, by system, interval and object.
+
+        Args:
+            entry: that of the file, for its metadata.
 
         Returns:
             the number of rows.
@@ -136,7 +140,7 @@ class ReductionDatabase(QueryWriter):
         self._prepare(result.relation)
         view = self._views[result.relation]
         query = f"{self._with(view.name)} FROM {name(view.name)} WHERE {result.where}"
-        count = self.write_query(f"{query} ORDER BY {_order(view)}", path)
+        count = self.write_query(f"{query} ORDER BY {_order(view)}", path, entry)
         self._release(result)
         return count
 

@@ -21,17 +21,15 @@ from ...core.text import counted
 from ...schemas.registry import site_folder
 from ...store import Store
 from ...store.dumps.landed_dump import LandedDump, days_of
-from ...store.results.kept_files import Day, Piece
+from ...store.results.entries import NOT_BY_TIME, Day, Entries, Entry, Piece, entry_of_day
 from ...store.results.lineage import Lineage, definition_version
 from ...store.results.reduced import (
     INTERVAL,
     ByDay,
     by_day,
     docs_file,
-    piece_file,
     versions_of,
-    whole_file,
-    whole_files,
+    whole_entry,
 )
 from ...store.sandbox.sandbox import Limits
 from ...store.scope import Basis, Scope, basis_of
@@ -107,7 +105,7 @@ class Site:
         layouts: the folder of the site's own layouts, if any.
         own: the reductions, reports and metrics of the site.
         definitions: reduction -> version of its SQL, layouts and classes. Workers must have the
-            same versions, because the names of pieces contain them.
+            same versions, because the entries of pieces have them.
         hours: a digest of the shifts.
     """
 
@@ -128,14 +126,14 @@ class UnitJob:
         unit: the days, and the dumps that they depend on.
         missing: the pieces to compute.
         carried: the piece with the settings of the previous day, if any.
-        whole: reductions of runs -> their files, if the unit covers the whole store.
+        whole: entries of reductions of runs, if the unit covers the whole store.
     """
 
     site: Site
     unit: Unit
     missing: Versions
     carried: Piece | None = None
-    whole: Mapping[str, str] = field(default_factory=dict)
+    whole: tuple[Entry, ...] = ()
 
     @property
     def system(self) -> str:
@@ -267,12 +265,12 @@ class Whole:
     """A reduction whose result is one file.
 
     Attributes:
-        file: its name. outdated: files that it replaces. is_kept: the file is up to date.
+        entry: that of its file. outdated: those that it replaces. is_kept: it is up to date.
     """
 
     lineage: Lineage
-    file: str
-    outdated: list[str]
+    entry: Entry
+    outdated: list[Entry]
     is_kept: bool
 
 
@@ -304,6 +302,7 @@ class Plan:
         ordered = tuple(sorted(shifts, key=lambda shift: shift.name))
         hours = hashlib.blake2b(hours_of(ordered).encode(), digest_size=4).hexdigest()
         by_time = [lineage for lineage in chosen if lineage.by_time]
+        self._not_by_time = Entries(store, [NOT_BY_TIME])
         rest = [] if selection else [lineage for lineage in chosen if not lineage.by_time]
         self.whole = [self._whole(lineage) for lineage in rest]
         versions = versions_of(store, self._dumps)
@@ -332,17 +331,17 @@ class Plan:
                     files.replace(file, columns)
 
     @property
-    def outdated(self) -> list[str]:
+    def outdated(self) -> list[Piece | Entry]:
         """Files that are obsolete when all jobs are done."""
-        of_days = [file for work in self.works for file in work.state.outdated]
-        of_all = [file for whole in self.whole if whole.is_kept for file in whole.outdated]
+        of_days = [piece for work in self.works for piece in work.state.outdated]
+        of_all = [entry for whole in self.whole if whole.is_kept for entry in whole.outdated]
         return [*of_days, *of_all]
 
     def _whole(self, lineage: Lineage) -> Whole:
         """The state of a reduction whose result is one file."""
-        file = whole_file(self._store, lineage, self._dumps)
-        others = [old for old in whole_files(self._store, lineage.name) if old != file]
-        return Whole(lineage, file, others, self._store.files.exists(file))
+        entry = whole_entry(self._store, lineage, self._dumps)
+        kept = self._not_by_time.of(lineage.name)
+        return Whole(lineage, entry, [old for old in kept if old != entry], entry in kept)
 
     def _work(self, lineage: Lineage, state: ByDay, hours: str) -> Work:
         """The selected days of a reduction without results or without current roll-ups."""
@@ -355,7 +354,7 @@ class Plan:
             if len(current) < len(LEVELS) and meant.has(*day):
                 work.unrolled.add(day)
                 others = [pieces[n] for n in LEVELS if n in pieces and n not in current]
-                state.outdated += [piece.file for piece in others if piece.month is None]
+                state.outdated += [piece for piece in others if piece.month is None]
         return work
 
     def _plan_system(self, system: str, dumps: Sequence[LandedDump]) -> None:
@@ -427,8 +426,8 @@ class Plan:
         if settings and SETTINGS in computed and unit.previous:
             carried = self._carried((unit.system, unit.previous), settings.state)
         of_runs = [w for w in self.whole if w.lineage.of_runs and not w.is_kept]
-        whole = {w.lineage.name: w.file for w in of_runs} if self._is_all(unit) else {}
-        return UnitJob(self._site, unit, expected, carried, whole)
+        whole = (w.entry for w in of_runs if self._is_all(unit))
+        return UnitJob(self._site, unit, expected, carried, tuple(whole))
 
     def _carried(self, day: Day, state: ByDay) -> Piece | None:
         """The piece with the settings at the end of a day: stored, or still to be computed."""
@@ -436,9 +435,7 @@ class Plan:
             return pieces.get(INTERVAL) or next(iter(pieces.values()))
         if day in state.pruned:
             return None
-        version = state.expected[day]
-        file = piece_file(SETTINGS, INTERVAL, day, version)
-        return Piece(INTERVAL, *day, version, "", file)
+        return next(entry_of_day(SETTINGS, INTERVAL, day, state.expected[day]).pieces())
 
     def _is_all(self, unit: Unit) -> bool:
         """Whether a unit covers all dumps and days of the store."""

@@ -13,12 +13,12 @@ from ...core.errors import BusyError, StoreError
 from ...jobs import Engine, InOrder
 from ...jobs.engine import ATTEMPTS, PassingError
 from ...store import Store
-from ...store.dumps.cleanup import remove
 from ...store.files.disk import writing
+from ...store.results.entries import add, replace
 from ...store.results.lineage import lineages
 from ...store.results.merging import merge
 from ...store.results.readable_part import without_damaged_runs
-from ...store.results.reduced import record_definitions, whole_file
+from ...store.results.reduced import record_definitions, whole_entry
 from ...store.runs.classes import import_classes
 from ...store.sandbox.sandbox import Limits
 from ..reductions.reductions import reduction, reductions
@@ -112,8 +112,9 @@ def reduce_selected(
         coordinator = _Coordinator(store, plan, engine, advance or (lambda _done, _of: None))
         coordinator.run_units()
         whole = coordinator.keep_whole(limits)
-        remove(store.files, plan.outdated)
         with suppress(BusyError):  # another process merges; the next reduce does the rest
+            with store.alone():
+                replace(store, (), plan.outdated)
             merge(store, chosen, limits)
     done = {work.lineage.name: work.done for work in plan.works} | whole
     reduced = coordinator.reduced
@@ -186,7 +187,7 @@ class _Coordinator:
     def _compute_whole(self, left: Sequence[Whole], scratch: Path, limits: Limits) -> None:
         state = self.store.state
         for whole in left:  # take the version before the dumps are read
-            whole.file = whole_file(self.store, whole.lineage, state[0])
+            whole.entry = whole_entry(self.store, whole.lineage, state[0])
         database = ReductionDatabase(self.store, reductions(), scratch, limits)
         for of_runs in (True, False):
             some = [whole for whole in left if whole.lineage.of_runs is of_runs]
@@ -209,7 +210,7 @@ class _Coordinator:
         """
         started, name = time.perf_counter(), whole.lineage.name
         file = scratch / f"{name}.parquet"
-        rows = database.write(_result(whole), file)
+        rows = database.write(_result(whole), file, whole.entry)
         if self.store.state != state:  # moved dumps may have been read twice or not at all
             raise PassingError(
                 "dumps landed, were merged or pruned meanwhile",
@@ -218,7 +219,8 @@ class _Coordinator:
                 effect="its result is not kept; reports compute it",
                 remedy="run cpmon reduce again",
             )
-        self.store.files.publish({whole.file: file})
+        self.store.files.publish({whole.entry.file: file})
+        add(self.store, [whole.entry])
         whole.is_kept = True
         self.whole[name] = Done(name, rows, 1, time.perf_counter() - started)
 

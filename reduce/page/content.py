@@ -22,7 +22,7 @@ from ...core.errors import CpmonError, NothingToReportError, unknown
 from ...core.grace_period import GRACE, INSIDE, day_bounds
 from ...core.sql import name as quoted
 from ...core.text import counted
-from ...store.catalogue.connection import point
+from ...store.catalogue.connection import point, result_of
 from ...store.scope import ALL
 from ..metrics.metric import TIME, ReportColumn
 from ..metrics.report_set import Lines, Report, reports
@@ -269,8 +269,7 @@ def pinned(
         reductions: reductions with the columns of the condition.
         where: the SQL condition; `values` are those of its parameters.
     """
-    kept = {row for (row,) in con.execute("SELECT DISTINCT reduction FROM meta.reduced").fetchall()}
-    computed = {each: f"_pinned_{each}" for each in reductions if each not in kept}
+    computed = {each: f"_pinned_{each}" for each in reductions if result_of(con, each) is None}
     try:
         for each, table in computed.items():
             rows = f"SELECT * FROM {quoted(each)} WHERE {where}"

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
-from importlib.resources import files
-from string import Template
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -17,8 +15,9 @@ import duckdb
 
 from ...config.moments import LineLength, Shift
 from ...core.errors import CpmonError, unknown
-from ...core.grace_period import DAY, GRACE, INSIDE, inside
+from ...core.grace_period import DAY, GRACE, inside
 from ...core.sql import name as quoted
+from ...store.catalogue.connection import levels_of
 from ..metrics.metric import TIME, MetricKind, ReportColumn
 from ..metrics.report_set import Lines, Report
 from ..metrics.rollups import LEVELS, amount_of, bucket, count_of, hours, rollup_of, sum_of, time_of
@@ -386,8 +385,6 @@ def shift_condition(shift: Shift, column: str) -> tuple[str, list[Any]]:
     return text, [shift.zone, shift.zone, shift.begins, shift.zone, shift.zone, shift.ends]
 
 
-_COVERED = Template((files(__package__) / "covered.sql").read_text(encoding="utf-8"))
-_COARSE = (files(__package__) / "coarse.sql").read_text(encoding="utf-8")
 _UTC = ZoneInfo("UTC")
 _NAMES = {"15m": "15 minutes", "hour": "an hour"}
 
@@ -410,13 +407,12 @@ def source_of(
     fine = Source(definition.reduction)
     if definition.lines is Lines.ROW or rollup_of(definition.reduction) is None:
         return fine, ()
-    if not _lacks_intervals(con, definition, span):
+    kept = levels_of(con, definition.reduction, span.system)
+    if all("interval" in names for names in kept.values()):
         return fine, ()
     where, values = replace(span, shift=None, objects=()).where()
-    rows = con.execute(
-        _COVERED.substitute(day=DAY, where=where), [*values, definition.reduction, span.system]
-    ).fetchall()
-    levels: dict[date, set[str]] = {day: set(names or ()) for day, names in rows}
+    rows = con.execute(f"SELECT DISTINCT {DAY} FROM meta.interval WHERE {where}", values).fetchall()
+    levels = {day: kept.get(day, set()) for (day,) in sorted(rows)}
     coarse = [day for day, names in levels.items() if names and "interval" not in names]
     if not coarse:
         return fine, ()
@@ -441,14 +437,6 @@ def source_of(
     if absent:
         notes.append(f"{_days(absent)} left out: not rolled up yet (cpmon reduce does it).")
     return source, tuple(notes)
-
-
-def _lacks_intervals(con: duckdb.DuckDBPyConnection, definition: Report, span: Span) -> bool:
-    """Whether some days of the span may have roll-ups only, judging by the files of those days."""
-    first = (span.since - GRACE).date() if span.since else date.min
-    last = (span.until - INSIDE).date() if span.until else date.max
-    names = {"reduction": definition.reduction, "system": span.system}
-    return bool(con.execute(_COARSE, {**names, "first": first, "last": last}).fetchall())
 
 
 def _check_shift(

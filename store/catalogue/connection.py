@@ -63,6 +63,7 @@ class Connection(_Base):
 
     Attributes:
         store: the store that it reads.
+        results: materialized results of the days of its scope.
     """
 
     def __init__(
@@ -93,7 +94,8 @@ class Connection(_Base):
         if not views_only:
             seal(self._duckdb, store, limits or Limits())
         self._views = {view.name: view for view in views}
-        self._results = KeptResults(store, () if live else views)
+        self._reduced = () if live else tuple(views)
+        self._every_result = self.results = KeptResults(store, self._reduced)
         self._made: dict[str, str] = {}
         self._standing: dict[str, str] = {}
         self._scope = ALL
@@ -111,7 +113,9 @@ class Connection(_Base):
         self.forget()
         self._landed.point(scope)
         if not self._landed.basis.samples:
-            self._landed.point(ALL)
+            scope = ALL
+            self._landed.point(scope)
+        self.results = KeptResults(self.store, self._reduced, scope)
 
     def forget(self) -> None:
         """Lets all relations be created again from the current content of the store.
@@ -184,7 +188,7 @@ class Connection(_Base):
         for view in self._views.values():
             columns = {column.name: column.doc for column in view.columns}
             yield Documented(view.name, "", view.doc, columns)
-        for reduction, result in self._results.all().items():
+        for reduction, result in self._every_result.all().items():
             if result.rollups:
                 yield _rollup_view(self.store, reduction, result)
 
@@ -197,12 +201,15 @@ class Connection(_Base):
         if relation == DICTIONARY:
             self._create(relation, "TABLE", dictionary())
         elif relation == COVERAGE:
-            self._create(relation, "VIEW", f"SELECT * FROM {_coverage(self._results.all())}")
+            rows = _coverage(self._every_result.all())
+            self._create(relation, "VIEW", f"SELECT * FROM {rows}")
         elif schema in SCHEMAS:
             if is_landed(relation):
                 self._landed.make(relation)
         elif schema == ROLLUPS:
-            result = self._results.of(table)
+            result = self.results.of(table)
+            if not (result and result.rollups):  # none in the scope: then it has no rows of it
+                result = self._every_result.of(table)
             if result and result.rollups:
                 self._create(relation, "VIEW", _rollup_view(self.store, table, result).select)
         elif not schema and table.removeprefix(LIVE) in self._views:
@@ -220,7 +227,7 @@ class Connection(_Base):
         """SELECT of a reduction; creates its dependencies."""
         view = self._views[reduction.removeprefix(LIVE)]
         is_other = self._landed.runs is not None and self.lineages[view.name].of_runs
-        result = None if is_other else self._results.of(reduction)
+        result = None if is_other else self.results.of(reduction)
         rows = self._views[self.lineages[view.name].kept]
         live = f"{LIVE}{rows.name}" if rows is view else rows.name
         if result is not None and result.tells_columns:
@@ -247,6 +254,21 @@ class Connection(_Base):
     def __getattr__(self, attribute: str) -> Any:
         """Any other attribute of DuckDB's connection."""
         return getattr(self._duckdb, attribute)
+
+
+def result_of(connection: duckdb.DuckDBPyConnection, reduction: str) -> Kept | None:
+    """The materialized results of a reduction for the scope of a connection to a store, if any."""
+    return connection.results.of(reduction) if isinstance(connection, Connection) else None
+
+
+def levels_of(
+    connection: duckdb.DuckDBPyConnection, reduction: str, system: str
+) -> dict[date, set[str]]:
+    """Day -> levels with materialized results of a reduction, of the days of the scope."""
+    result = result_of(connection, reduction)
+    if result is None:
+        return {}
+    return {day: set(levels) for (of, day), levels in result.days.pieces.items() if of == system}
 
 
 def systems_of(connection: duckdb.DuckDBPyConnection, *, with_intervals: bool = False) -> list[str]:

@@ -4,6 +4,8 @@
     manifest/system=VMSYS1/2001-12/3f1c9a....pruned.json the same after its samples were pruned
     manifest/system=VMSYS1/2001-12/32-<digest>.jsonl     32 dumps, one a line
 
+It has the entries of kept results as well (`results.entries`).
+
 If several lines describe one dump, the line with the newest month folder wins, then a pruned one,
 then the least folder name, so that all readers choose the same. A merge carries earlier pruning
 over; what is pruned from the old folders during the merge is still in the month's folder.
@@ -35,6 +37,8 @@ from .landed_dump import ABOUT, MONTHS, LandedDump, dumps_in, line
 
 FOLDER = "manifest"
 PRUNED = ".pruned"
+RESULTS = ".results.jsonl"
+"""Suffix of a file with entries of kept results instead of dumps."""
 LANDING = ".landing"
 """Suffix of a file in `staging` that names a published dump not yet in the manifest."""
 UPLOAD = ".upload"
@@ -43,7 +47,7 @@ replaces."""
 FAN = 32
 """Number of files of a month and size class that triggers a merge."""
 _PLACE = attrgetter("system", "begins", "dump")
-_RETRIES = 5
+RETRIES = 5
 """Retries of a read: a merge by another process may delete a file between listing and read."""
 
 
@@ -185,28 +189,28 @@ class Manifest:
         """Removes dumps from the manifest; their own files are not touched."""
         by_month: defaultdict[str, list[str]] = defaultdict(list)
         for dump in dumps:
-            by_month[_month_folder(dump.system, dump.month)].append(dump.dump)
+            by_month[month_folder(dump.system, dump.month)].append(dump.dump)
         for month, names in by_month.items():
             self._rewrite(month, [], names)
 
     def lines(self, folder: str) -> list[str]:
         """Manifest lines of the dumps in a folder, the same as in its `dump.json`."""
         dumps = {d.dump: d for d in self._dumps().values() if d.folder == folder}
-        months = {_month_folder(dump.system, dump.month) for dump in dumps.values()}
-        texts = (self._data(n).decode() for m in months for n in self._of_month(m))
+        months = {month_folder(dump.system, dump.month) for dump in dumps.values()}
+        texts = (read_lines(self._files, n).decode() for m in months for n in self._of_month(m))
         return [text for text in _distinct(texts) if dumps_in(text)[0].dump in dumps]
 
     def _rewrite(self, month: str, lines: Sequence[str], dropped: Collection[str]) -> None:
         """Writes one file with these lines and those of the month, without dropped dumps."""
-        for _ in range(_RETRIES):
+        for _ in range(RETRIES):
             with suppress(FileNotFoundError):  # another process has just merged some
                 names = self._of_month(month)
-                texts = [self._data(name).decode() for name in names]
+                texts = [read_lines(self._files, name).decode() for name in names]
                 left = _distinct([*lines, *texts], dropped)
                 merged = self._write_merged(month, left) if left else ""
                 self._files.delete(name for name in names if name != merged)
                 return
-        raise self._restless()
+        raise restless(self._files)
 
     def rebuild(self) -> None:
         """Rebuilds the manifest from the `dump.json` files of dumps and months."""
@@ -293,7 +297,7 @@ class Manifest:
 
     def _dumps(self) -> dict[str, LandedDump]:
         """Dumps by name, read again if the manifest changed."""
-        for _ in range(_RETRIES):
+        for _ in range(RETRIES):
             names = set(self._names())
             if not names:
                 self._check_new()
@@ -309,7 +313,7 @@ class Manifest:
                     if dump.is_merged:
                         content.merged.setdefault(dump.folder, set()).add(dump.dump)
                 return content.by_name
-        raise self._restless()
+        raise restless(self._files)
 
     @property
     def is_readable(self) -> bool:
@@ -339,14 +343,6 @@ class Manifest:
                 remedy="make it again from the dumps: cpmon store rebuild",
             )
 
-    def _restless(self) -> StoreError:
-        return StoreError(
-            "the manifest of the store changes all the time",
-            code="manifest-busy",
-            place=self._files.uri(FOLDER),
-            remedy="try again when fewer processes land dumps",
-        )
-
     def _dumps_in(self, name: str) -> tuple[LandedDump, ...]:
         """Reads the dumps in a file.
 
@@ -355,32 +351,9 @@ class Manifest:
             StoreError: it cannot be read.
         """
         try:
-            return dumps_in(self._data(name))
+            return dumps_in(read_lines(self._files, name))
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise self._damaged(name, str(error)) from None
-
-    def _data(self, name: str) -> bytes:
-        """Reads a file; the digest in the name of a merged file detects lost lines.
-
-        Raises:
-            FileNotFoundError: the file was merged meanwhile.
-            StoreError: its content does not match its name.
-        """
-        data = self._files.read(name)
-        if name.endswith(".jsonl") and _digest(data) not in name:
-            raise self._damaged(name, "other lines than were written")
-        return data
-
-    def _damaged(self, name: str, found: str) -> StoreError:
-        return StoreError(
-            "a file of the manifest cannot be read",
-            code="manifest-damaged",
-            place=self._files.uri(name),
-            expected="a JSON object on each line, and as many as the name says",
-            found=found,
-            effect="nothing was read or changed",
-            remedy="make the manifest again: cpmon store rebuild",
-        )
+            raise damaged(self._files, name, str(error)) from None
 
     def _names(self) -> Iterator[str]:
         """Names of the manifest files, in any order.
@@ -390,9 +363,7 @@ class Manifest:
         """
         if self._files.is_local:
             self._files.inside("records")
-        yield from (
-            name for name in self._files.names(FOLDER) if name.endswith((".json", ".jsonl"))
-        )
+        yield from filter(_is_of_dumps, self._files.names(FOLDER))
 
     def _folders(self, above: str, depth: int) -> Iterator[str]:
         """Folders that are `depth` levels below a folder."""
@@ -400,8 +371,7 @@ class Manifest:
             yield from [folder] if depth == 1 else self._folders(folder, depth - 1)
 
     def _of_month(self, month: str) -> list[str]:
-        names = (file.name for file in self._files.inside(month).files)
-        return [name for name in names if name.endswith((".json", ".jsonl"))]
+        return [f.name for f in self._files.inside(month).files if _is_of_dumps(f.name)]
 
     def merge(self, name: str) -> None:
         """Merges files of the same month and size class if there are at least FAN of them."""
@@ -412,21 +382,67 @@ class Manifest:
         for names in alike.values():
             if len(names) >= FAN:
                 with suppress(FileNotFoundError):  # another process merges them
-                    lines = _distinct(self._data(each).decode() for each in sorted(names))
+                    lines = _distinct(
+                        read_lines(self._files, each).decode() for each in sorted(names)
+                    )
                     merged = self._write_merged(month, lines)
                     self._files.delete(each for each in names if each != merged)
 
     def _write_merged(self, month: str, lines: Sequence[str]) -> str:
         """Writes lines as one file of a month and returns its name."""
-        name, text = _merged(month, lines)
+        name, text = merged_file(month, lines)
         self._files.replace(name, text.encode())
         return name
 
 
-def _merged(month: str, lines: Sequence[str]) -> tuple[str, str]:
-    """Name and text of the merged file for some lines of a month."""
+def _is_of_dumps(name: str) -> bool:
+    return name.endswith((".json", ".jsonl")) and not name.endswith(RESULTS)
+
+
+def merged_file(place: str, lines: Sequence[str], suffix: str = ".jsonl") -> tuple[str, str]:
+    """Name and text of a file of the manifest with some lines.
+
+    Args:
+        place: its folder.
+    """
     text = "".join(sorted(lines))
-    return f"{month}/{len(lines)}-{_digest(text.encode())}.jsonl", text
+    return f"{place}/{len(lines)}-{_digest(text.encode())}{suffix}", text
+
+
+def read_lines(files: Files, name: str) -> bytes:
+    """Reads a file of the manifest; the digest in the name of a merged file detects lost lines.
+
+    Raises:
+        FileNotFoundError: the file was merged meanwhile.
+        StoreError: its content does not match its name.
+    """
+    data = files.read(name)
+    if name.endswith(".jsonl") and _digest(data) not in name:
+        raise damaged(files, name, "other lines than were written")
+    return data
+
+
+def damaged(files: Files, name: str, found: str) -> StoreError:
+    """The error for a damaged file of the manifest."""
+    return StoreError(
+        "a file of the manifest cannot be read",
+        code="manifest-damaged",
+        place=files.uri(name),
+        expected="a JSON object on each line, and as many as the name says",
+        found=found,
+        effect="nothing was read or changed",
+        remedy="make the manifest again: cpmon store rebuild",
+    )
+
+
+def restless(files: Files) -> StoreError:
+    """The error for a manifest that changes faster than it can be read."""
+    return StoreError(
+        "the manifest of the store changes all the time",
+        code="manifest-busy",
+        place=files.uri(FOLDER),
+        remedy="try again when fewer processes land dumps",
+    )
 
 
 def _digest(data: bytes) -> str:
@@ -437,7 +453,7 @@ def entry_name(about: Mapping[str, Any]) -> str:
     """Name of the manifest file of a single dump."""
     pruned = PRUNED if "pruned_at" in about else ""
     month = str(about["landed_on"])[: len("2001-12")]
-    return f"{_month_folder(about['system'], month)}/{about['dump']}{pruned}.json"
+    return f"{month_folder(about['system'], month)}/{about['dump']}{pruned}.json"
 
 
 def _month_of(text: str) -> str:
@@ -445,7 +461,8 @@ def _month_of(text: str) -> str:
     return folder_of(entry_name(json.loads(text)))
 
 
-def _month_folder(system: str, month: str) -> str:
+def month_folder(system: str, month: str) -> str:
+    """Folder of the manifest for a system and a month, as 2001-12."""
     return f"{FOLDER}/system={quote(system, safe='')}/{month}"
 
 
@@ -454,7 +471,7 @@ def entries(abouts: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     name = entry_name(abouts[0])
     if len(abouts) == 1:
         return {name: line(abouts[0])}
-    return dict([_merged(folder_of(name), [*map(line, abouts)])])
+    return dict([merged_file(folder_of(name), [*map(line, abouts)])])
 
 
 def folder_of(name: str) -> str:

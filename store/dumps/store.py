@@ -42,7 +42,7 @@ from .landed_dump import ABOUT, MONTHS, LandedDump, dump_folder, interval_facts,
 from .manifest import LANDING, Manifest
 from .staging import Staging
 
-VERSION = 2
+VERSION = 3
 MARKER = "store.json"
 OWN = frozenset(
     {

@@ -1,58 +1,25 @@
-"""Files of materialized results: writing them, their indexes, and SQL relations over them.
-
-The files of the days of a past month are merged (`merging`) into one per reduction and level:
-
-    reduced/processors_by_time/level=hour/system=VMSYS1/2001-12.<digest>.parquet
-    reduced/months/system=VMSYS1/2001-12.json     index: days in these files, with versions
-"""
+"""Files of materialized results: writing them, and SQL relations over them."""
 
 from __future__ import annotations
 
 import os
-import re
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import quote, unquote
 
-import msgspec
 import pyarrow as pa
 
-from ...core.errors import CpmonError, StoreError, UnreadableError
-from ...core.grace_period import DAY, INSIDE
+from ...core.errors import CpmonError, UnreadableError
+from ...core.grace_period import DAY
 from ...core.sql import text, union_all
 from ..dumps.store import Store
 from ..files.disk import disk_error
 from ..files.plain_paths import path_text
+from .entries import METADATA, Day, Entry, Piece
 
 if TYPE_CHECKING:
     import duckdb
-
-Day = tuple[str, date]
-"""A system and a day, UTC."""
-
-
-class Piece(msgspec.Struct, frozen=True, gc=False):
-    """The materialized rows of a reduction for one day, at one level.
-
-    Attributes:
-        version: of the data and definitions that they were computed from.
-        shifts: digest of the shifts that roll-ups are computed for; empty for intervals.
-        file: its name below the store; also holds rows of other days if `month` is not None.
-        month: all days in the file, if it is that of a month.
-    """
-
-    level: str
-    system: str
-    day: date
-    version: str
-    shifts: str
-    file: str
-    month: frozenset[date] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +41,8 @@ def schema_of(store: Store, file: str) -> pa.Schema:
     try:
         with pq.ParquetFile(store.files.opened(file)) as opened:
             schema = opened.schema_arrow
+    except FileNotFoundError:
+        found = "no such file"
     except (pa.ArrowException, OSError) as error:
         found = str(error).partition("\n")[0]
     else:
@@ -136,146 +105,6 @@ def _parquet(store: Store, files: Sequence[str], *, hive: bool, union: bool) -> 
     return f"read_parquet([{listed}], union_by_name = {union}, hive_partitioning = {hive}{types})"
 
 
-class MonthFile(msgspec.Struct):
-    """A file of a month: its own name, and day -> version with that of the shifts after a dot."""
-
-    file: str
-    days: dict[str, str]
-
-
-FOLDER = "reduced"
-MONTHS = f"{FOLDER}/months"
-Index = dict[str, dict[str, MonthFile]]
-"""Index of a system and month: reduction -> level -> file."""
-
-
-def month_pieces(store: Store) -> dict[str, list[Piece]]:
-    """Reduction -> its pieces in files of months, current or outdated.
-
-    Raises:
-        StoreError: an index cannot be read.
-    """
-    pieces: defaultdict[str, list[Piece]] = defaultdict(list)
-    for name in store.files.names(MONTHS):
-        if name.endswith(".json") and name not in store.left_out.files:
-            system = system_of(name)
-            for reduction, levels in read_index(store, name).items():
-                for level, month_file in levels.items():
-                    in_file = _pieces_in(reduction, level, system, month_file)
-                    pieces[reduction] += (p for p in in_file if p.file not in store.left_out.files)
-    return pieces
-
-
-def is_of_month(file: str) -> bool:
-    """Whether a file of results holds a month: its own name begins like "2001-12."."""
-    return re.match(r"\d{4}-\d\d\.", file.rpartition("/")[2]) is not None
-
-
-def index_of(file: str) -> str:
-    """The index that lists a file of a month."""
-    _, system, own_name = file.rsplit("/", 2)
-    return f"{MONTHS}/{system}/{own_name[: len('2001-12')]}.json"
-
-
-def read_index(store: Store, name: str) -> Index:
-    """Reads an index; empty if there is none.
-
-    Raises:
-        StoreError: the index is damaged or cannot be read.
-    """
-    try:
-        return msgspec.json.decode(store.files.read(name), type=Index)
-    except FileNotFoundError:
-        return {}
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise UnreadableError(
-            "an index of kept results cannot be read",
-            code="result-index-damaged",
-            place=store.files.uri(name),
-            expected="JSON as written by cpmon",
-            found=str(error),
-            effect="nothing was read or changed",
-            remedy="rebuild it: cpmon store rebuild",
-        ) from None
-
-
-def rebuild_indexes(store: Store) -> None:
-    """Rebuilds missing and damaged indexes from the files of months.
-
-    The files do not record their versions: days whose samples were pruned are read as they are, all
-    others are computed again.
-
-    Raises:
-        StoreError: an index cannot be written.
-    """
-    files: defaultdict[str, list[str]] = defaultdict(list)
-    for file in sorted(filter(is_of_month, store.files.names(FOLDER)), key=store.files.changed):
-        if file.endswith(".parquet"):
-            files[index_of(file)].append(file)
-    for name, month_files in files.items():
-        with suppress(StoreError):
-            if read_index(store, name):
-                continue
-        index: Index = {}
-        for file in month_files:
-            reduction, level, _, own_name = file.split("/")[1:]
-            try:
-                days = _days(store, file)
-            except (pa.ArrowException, OSError):  # unreadable: its days are not in the index
-                continue
-            month_file = MonthFile(own_name, dict.fromkeys(map(str, days), ""))
-            index.setdefault(reduction, {})[level.removeprefix("level=")] = month_file
-        store.files.replace(name, index_text(index).encode())
-
-
-def index_text(index: Index) -> str:
-    """An index as JSON."""
-    return msgspec.json.encode(index, order="sorted").decode()
-
-
-def texts_without(store: Store, files: Collection[str]) -> dict[str, str]:
-    """New content of the indexes once some files of months are deleted: name -> JSON."""
-    texts = {}
-    for name in sorted(set(map(index_of, files))):
-        index = read_index(store, name)
-        for reduction, levels in index.items():
-            index[reduction] = {
-                level: month_file
-                for level, month_file in levels.items()
-                if result_file(reduction, level, system_of(name), month_file.file) not in files
-            }
-        texts[name] = index_text(index)
-    return texts
-
-
-def _pieces_in(reduction: str, level: str, system: str, month_file: MonthFile) -> Iterator[Piece]:
-    file = result_file(reduction, level, system, month_file.file)
-    by_day = {date.fromisoformat(day): version for day, version in month_file.days.items()}
-    days = frozenset(by_day)
-    for day, versions in by_day.items():
-        version, _, shifts = versions.partition(".")
-        yield Piece(level, system, day, version, shifts, file, days)
-
-
-def result_file(reduction: str, level: str, system: str, own_name: str) -> str:
-    """Path of a file of results below the store."""
-    return f"{FOLDER}/{reduction}/level={level}/system={quote(system, safe='')}/{own_name}"
-
-
-def _days(store: Store, file: str) -> list[date]:
-    """The days that the intervals in a file belong to."""
-    import pyarrow.parquet as pq
-
-    table = pq.read_table(pa.BufferReader(store.files.read(file)), columns=["interval_end"])
-    ends = table.column(0).drop_null().unique()
-    return sorted({(end - INSIDE).date() for end in ends.to_pylist()})
-
-
-def system_of(name: str) -> str:
-    """The system of an index or a file of results, from its path."""
-    return unquote(name.rsplit("/", 2)[1].removeprefix("system="))
-
-
 FORMAT = "FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, DICTIONARY_SIZE_LIMIT 2000"
 """COPY options of results. Larger dictionaries save little, since most columns are rates."""
 
@@ -292,14 +121,20 @@ class QueryWriter:
         self.connection = connection
         self.connection.execute("SET TimeZone = 'UTC'")
 
-    def write_query(self, query: str, path: Path) -> int:
+    def write_query(self, query: str, path: Path, entry: Entry | None = None) -> int:
         """Writes the rows of a query to a durable Parquet file; returns their number.
+
+        Args:
+            entry: that of the file, for its metadata.
 
         Raises:
             OSError: the file cannot be written.
             CpmonError: the memory limit is too small.
         """
-        ((count,),) = self.execute(f"COPY ({query}) TO {path_text(path)} ({FORMAT})").fetchall()
+        options = FORMAT
+        if entry is not None:
+            options += f", KV_METADATA {{{METADATA}: {text(entry.text)}}}"
+        ((count,),) = self.execute(f"COPY ({query}) TO {path_text(path)} ({options})").fetchall()
         with path.open("rb") as written:
             os.fsync(written.fileno())
         return int(count)

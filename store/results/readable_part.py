@@ -7,7 +7,7 @@ missing; if they have not changed, no file is checked.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 import pyarrow as pa
 
@@ -17,17 +17,8 @@ from ..dumps.cleanup import ASIDE
 from ..dumps.incomplete import Incomplete, Times, incomplete_dumps, missing_at_once
 from ..dumps.store import LeftOut, Store
 from ..runs.runs import damaged_runs, run_names
-from .kept_files import (
-    FOLDER,
-    MONTHS,
-    is_of_month,
-    month_pieces,
-    read_index,
-    rebuild_indexes,
-    schema_of,
-    system_of,
-    texts_without,
-)
+from .entries import Entries, name_again, replace
+from .kept_files import schema_of
 
 MOST_NOTES = 5
 """Maximum number of notes on single dumps, runs and files."""
@@ -84,67 +75,63 @@ def without_damaged_runs(store: Store) -> tuple[Store, list[str]]:
 def put_damaged_aside(store: Store) -> list[str]:
     """Moves damaged runs and results to the folder `aside`; returns a message for each.
 
+    Results that the manifest does not name get an entry, so that nothing is left unread.
+
     Raises:
         StoreError: a file cannot be moved.
+        BusyError: another process merges, in object storage.
     """
-    runs, results = damaged_runs(store, run_names(store)), damaged_results(store)
-    files = {*results, *beside_them(store, results)}
-    months = [name for name in files if name.endswith(".parquet") and is_of_month(name)]
-    for name in (*runs, *files):
-        if store.files.exists(name):
-            store.files.replace(f"{ASIDE}/{name}", store.files.read(name))
-            store.files.delete([name])
-    rebuild_indexes(store)
-    for name, text in texts_without(store, months).items():
-        store.files.replace(name, text.encode())
+    with store.alone():
+        name_again(store)
+        runs, results = damaged_runs(store, run_names(store)), damaged_results(store)
+        files = {*results, *beside_them(store, results)}
+        for name in (*runs, *files):
+            if store.files.exists(name):
+                store.files.replace(f"{ASIDE}/{name}", store.files.read(name))
+        replace(store, (), [entry for entry in Entries(store).all() if entry.file in files])
+        store.files.delete(runs)
     damaged = runs | results
     return [f"{name}: put aside, it cannot be read: {why}" for name, why in damaged.items()]
 
 
 def damaged_results(store: Store) -> dict[str, str]:
-    """Damaged file of results, or damaged index of them -> problem.
+    """Damaged file of results -> problem.
 
     A file is damaged, too, if a column has another type than in most files of the same reduction
     and level.
     """
     damaged: dict[str, str] = {}
-    names = [*store.files.names(FOLDER)]
-    for name in names:
-        if name.startswith(f"{MONTHS}/") and name.endswith(".json"):
-            try:
-                read_index(store, name)
-            except UnreadableError as error:
-                damaged[name] = error.found or ""
-    by_kind: dict[str, dict[str, pa.Schema]] = {}
-    for name in names:
-        if name.endswith(".parquet"):
-            try:
-                by_kind.setdefault(_kind(name), {})[name] = schema_of(store, name)
-            except UnreadableError as error:
-                damaged[name] = error.found or ""
-    for schemas in by_kind.values():
+    alike: dict[tuple[str, str], dict[str, pa.Schema]] = {}
+    for entry in Entries(store).all():
+        try:
+            schema = schema_of(store, entry.file)
+        except UnreadableError as error:
+            damaged[entry.file] = error.found or ""
+        else:
+            alike.setdefault((entry.result, entry.level), {})[entry.file] = schema
+    for schemas in alike.values():
         damaged |= _mistyped(schemas)
-    month_files = month_pieces(store.without(lambda: LeftOut(files=frozenset(damaged)))).values()
-    lost = {piece.file for pieces in month_files for piece in pieces} - {*names}
-    return damaged | dict.fromkeys(lost, "no such file")
+    return damaged
 
 
-def beside_them(store: Store, damaged: Iterable[str]) -> set[str]:
+def beside_them(store: Store, damaged: Collection[str]) -> set[str]:
     """Files of other levels with the same days as damaged ones.
 
     They have to be left out as well: a day that has only roll-ups counts as pruned and is not
     computed again. If its samples were pruned, they are the only results of the day and are kept.
     """
-    pruned = {(d.system, str(day)) for d in store.dumps() if d.pruned for day in d.days}
-    beside: set[str] = set()
-    for file in (name for name in damaged if name.endswith(".parquet") and name.count("/") > 2):
-        reduction, system, own_name = file.split("/")[1], system_of(file), file.rpartition("/")[2]
-        time = own_name[: len("2001-12" if is_of_month(file) else "2001-12-18")]
-        if any(name == system and day.startswith(time) for name, day in pruned):
-            continue
-        names = store.files.names(f"{FOLDER}/{reduction}")
-        beside |= {n for n in names if system_of(n) == system and f"/{time}" in n}
-    return beside - {*damaged}
+    if not damaged:
+        return set()
+    pruned = {(d.system, day) for d in store.dumps() if d.pruned for day in d.days}
+    entries = [entry for entry in Entries(store).all() if entry.days]
+    open_days = {
+        (entry.result, entry.system, day)
+        for entry in entries
+        if entry.file in damaged and pruned.isdisjoint((entry.system, d) for d in entry.days)
+        for day in entry.days
+    }
+    beside = (e for e in entries if any((e.result, e.system, d) in open_days for d in e.days))
+    return {entry.file for entry in beside} - {*damaged}
 
 
 def _changed_runs(store: Store) -> dict[str, str]:
@@ -153,12 +140,6 @@ def _changed_runs(store: Store) -> dict[str, str]:
     damaged = damaged_runs(store, changed) if changed else {}
     times.remember(damaged)
     return damaged
-
-
-def _kind(name: str) -> str:
-    """Reduction and level of a file: files of the same kind have the same columns."""
-    parts = name.split("/")
-    return "/".join(parts[1:3]) if len(parts) > 2 else parts[1].rpartition("-")[0]
 
 
 def _mistyped(schemas: dict[str, pa.Schema]) -> dict[str, str]:

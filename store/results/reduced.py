@@ -1,32 +1,33 @@
 """Materialized results of reductions: computed once, read by every report until data changes.
 
-    reduced/processors_by_time/level=hour/system=VMSYS1/2001-12-18-<version>.<shifts>.parquet
+    reduced/processors_by_time/level=hour/system=VMSYS1/2001-12-18-<version>.parquet
     reduced/processors_by_time/level=hour/system=VMSYS1/2001-11.<digest>.parquet
     reduced/run_summary-<version>.parquet
 
 A reduction by time is stored in a piece per day, with a piece for each roll-up level; any other
-in one file. The pieces of a past month are merged (`merging`). File names contain the version of
-everything that a result was computed from: a new dump of that time, or another run, layout, user
-class or SQL changes the version; the file is then no longer read and the reduction is computed live
-again. Outdated results are never shown, with one exception: if the samples of a day were pruned,
-they cannot be computed again.
+in one file. The pieces of a past month are merged (`merging`). The manifest has the version of
+everything that a result was computed from (`entries`): a new dump of that time, or another run,
+layout, user class or SQL changes the version; the file is then no longer read and the reduction is
+computed live again. Outdated results are never shown, with one exception: if the samples of a day
+were pruned, they cannot be computed again.
 """
 
 from __future__ import annotations
 
 import functools
 import itertools
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from ..dumps.landed_dump import LandedDump, days_of
+from ..dumps.manifest import month_folder
 from ..dumps.store import Store
-from .kept_files import FOLDER, Day, KeptFile, Piece, files_of, month_pieces, result_file, system_of
+from ..scope import ALL, Scope
+from .entries import FOLDER, NOT_BY_TIME, Day, Entries, Entry, Piece
+from .kept_files import KeptFile, files_of
 from .lineage import (
     Lineage,
     day_versions,
@@ -48,25 +49,20 @@ a report by days over 30 days with 400 users takes 0.9 s of processor time, by h
 DEFINITIONS = f"{FOLDER}/definitions.json"
 """Versions of the definitions of reductions at the last `cpmon reduce`."""
 
-_PIECE = re.compile(
-    rf"{FOLDER}/\w+/level=(\w+)/system=[^/]+/(\d{{4}}-\d\d-\d\d)-(\w+)(?:\.(\w+))?\.parquet"
-)
-"""Name of a piece; files with other names belong to the user."""
-
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """Versions of the dumps that each day depends on, and what else all reductions share.
+    """Versions of the dumps that each day of a scope depends on, and what else reductions share.
 
     Attributes:
         of_days: day -> version of its dumps.
         pruned: days whose samples were pruned, at least in part.
-        months: reduction -> its pieces in files of months.
+        entries: those of the months of these days, at least.
     """
 
-    of_days: dict[Day, str]
+    of_days: Mapping[Day, str]
     pruned: set[Day]
-    months: Mapping[str, Sequence[Piece]]
+    entries: Entries
 
 
 @dataclass(slots=True)
@@ -76,14 +72,14 @@ class ByDay:
     Attributes:
         expected: day in the store -> current version.
         pieces: day -> level -> readable piece.
-        outdated: files that are no longer read; without files of months, which a merge replaces.
+        outdated: pieces in files of which no piece is read.
         pruned: days whose samples were pruned, at least in part.
     """
 
     name: str
     expected: dict[Day, str]
     pieces: dict[Day, dict[str, Piece]] = field(default_factory=dict)
-    outdated: list[str] = field(default_factory=list)
+    outdated: list[Piece] = field(default_factory=list)
     pruned: set[Day] = field(default_factory=set)
 
     @property
@@ -143,11 +139,12 @@ class Kept:
 
 
 class KeptResults:
-    """The materialized results of the reductions of a store, looked up on demand and cached."""
+    """The materialized results of the days of a scope, looked up on demand and cached."""
 
-    def __init__(self, store: Store, views: Sequence[View]) -> None:
+    def __init__(self, store: Store, views: Sequence[View], scope: Scope = ALL) -> None:
         """Reads nothing."""
-        self._store, self._views, self._results = store, views, dict[str, Kept | None]()
+        self._store, self._views, self._scope = store, views, scope
+        self._results = dict[str, Kept | None]()
 
     @functools.cached_property
     def _lineages(self) -> dict[str, Lineage]:
@@ -165,31 +162,21 @@ class KeptResults:
         return {name: result for name in self._lineages if (result := self.of(name))}
 
     def _look_up(self, lineage: Lineage) -> Kept | None:
-        if not self._may_exist(lineage.name):
-            return None
         if lineage.by_time:
             state = by_day(self._store, lineage, self._versions)
             return _kept(state) if state.pieces or state.pruned else None
-        file = whole_file(self._store, lineage, self._store.dumps())
-        return Kept((KeptFile(file),)) if file in self._top[1] else None
-
-    def _may_exist(self, name: str) -> bool:
-        folders, files = self._top
-        if f"{FOLDER}/{name}" in folders or f"{FOLDER}/{name}" in files:
-            return True
-        return any(file.startswith(f"{FOLDER}/{name}-") for file in files) or (
-            bool(folders or files) and bool(self._versions.pruned)
-        )
+        kept = self._not_by_time.of(lineage.name)
+        version = whole_version(self._store, lineage, self._store.dumps()) if kept else ""
+        files = tuple(KeptFile(entry.file) for entry in kept if entry.version == version)
+        return Kept(files) if files else None
 
     @functools.cached_property
-    def _top(self) -> tuple[set[str], set[str]]:
-        """Folders and files directly in the folder of results."""
-        top = self._store.files.inside(FOLDER)
-        return {*top.folders}, {file.name for file in top.files} - self._store.left_out.files
+    def _not_by_time(self) -> Entries:
+        return Entries(self._store, [NOT_BY_TIME])
 
     @functools.cached_property
     def _versions(self) -> Versions:
-        return versions_of(self._store, self._store.dumps())
+        return versions_of(self._store, self._store.dumps(), self._scope)
 
 
 def kept(store: Store, views: Sequence[View]) -> dict[str, Kept]:
@@ -197,16 +184,28 @@ def kept(store: Store, views: Sequence[View]) -> dict[str, Kept]:
     return KeptResults(store, views).all()
 
 
-def versions_of(store: Store, dumps: Sequence[LandedDump]) -> Versions:
-    """Versions of the days of some dumps, independent of a reduction."""
-    versions = Versions({}, set(), month_pieces(store))
+def versions_of(
+    store: Store, dumps: Sequence[LandedDump], scope: Scope = ALL, entries: Entries | None = None
+) -> Versions:
+    """Versions of the days of a scope, independent of a reduction.
+
+    Args:
+        dumps: all dumps of the store.
+        entries: those of the store, if they were read.
+    """
+    of_days: dict[Day, str] = {}
+    pruned: set[Day] = set()
     for system, group in itertools.groupby(dumps, key=lambda dump: dump.system):
-        system_dumps = list(group)
-        for day, version in day_versions(system_dumps).items():
-            versions.of_days[system, day] = version
-        pruned = days_of(dump for dump in system_dumps if dump.pruned)
-        versions.pruned.update((system, day) for day in pruned)
-    return versions
+        if scope.has_system(system):
+            system_dumps = list(group)
+            versions = day_versions(system_dumps)
+            of_days |= {(system, day): v for day, v in versions.items() if scope.has_day(day)}
+            days = days_of(dump for dump in system_dumps if dump.pruned)
+            pruned |= {(system, day) for day in days if scope.has_day(day)}
+    months = None
+    if scope != ALL:
+        months = {month_folder(system, f"{day:%Y-%m}") for system, day in (*of_days, *pruned)}
+    return Versions(of_days, pruned, entries or Entries(store, months))
 
 
 def states_by_day(store: Store, views: Sequence[View]) -> list[ByDay]:
@@ -221,49 +220,35 @@ def by_day(store: Store, lineage: Lineage, versions: Versions) -> ByDay:
     definition = definition_version(store, lineage)
     expected = {day: digest([definition, version]) for day, version in versions.of_days.items()}
     state = ByDay(lineage.name, expected, pruned=versions.pruned)
-    outdated: list[Piece] = []
-    monthly = versions.months.get(lineage.name, ())
-    for piece in itertools.chain(monthly, day_pieces(store, lineage.name)):
-        if state.is_current(piece):
-            _add(store, state, piece)
-        else:
-            outdated.append(piece)
-    current = set(state.pieces)
-    for piece in outdated:
-        where = (piece.system, piece.day)
-        if where in state.pruned and where not in current:
-            _add(store, state, piece)
-        else:
-            _drop(state, piece)
+    pieces = [*versions.entries.pieces(lineage.name)]
+    current = [piece for piece in pieces if state.is_current(piece)]
+    absent = _absent(store, current)
+    # A day is whole or open: without its intervals its roll-ups would look like a pruned day.
+    lost = {(p.system, p.day) for p in current if p.file in absent} - state.pruned
+    _add(store, state, (p for p in current if (p.system, p.day) not in lost))
+    pruned = state.pruned - state.pieces.keys()  # these cannot be computed again
+    _add(store, state, (p for p in pieces if (p.system, p.day) in pruned))
+    read = {piece.file for levels in state.pieces.values() for piece in levels.values()}
+    again = {p.file for p in current if (p.system, p.day) in lost and not p.month}
+    state.outdated = [piece for piece in pieces if piece.file not in read | again]
     return state
 
 
-def _add(store: Store, state: ByDay, piece: Piece) -> None:
-    """Adds a piece of a day and level; of two (a process was killed) the newer one is read."""
-    pieces = state.pieces.setdefault((piece.system, piece.day), {})
-    if (other := pieces.get(piece.level)) is not None:
-        piece, other = sorted((piece, other), key=lambda p: -store.files.changed(p.file))
-        _drop(state, other)
-    pieces[piece.level] = piece
+def _absent(store: Store, pieces: Iterable[Piece]) -> set[str]:
+    """Files of pieces that somebody has removed from a disk; in object storage nobody looks."""
+    if not store.files.is_local:
+        return set()
+    return {file for file in {p.file for p in pieces} if not store.files.changed(file)}
 
 
-def _drop(state: ByDay, piece: Piece) -> None:
-    if piece.month is None:
-        state.outdated.append(piece.file)
-
-
-def day_pieces(store: Store, name: str) -> Iterator[Piece]:
-    """Yields the pieces of a reduction in daily files, current or outdated."""
-    for file in store.files.names(f"{FOLDER}/{name}"):
-        if file not in store.left_out.files and (match := _PIECE.fullmatch(file)):
-            level, day, version, shifts = match.groups("")
-            yield Piece(level, system_of(file), date.fromisoformat(day), version, shifts, file)
-
-
-def piece_file(name: str, level: str, where: Day, version: str) -> str:
-    """Path of the file of a piece. `version`: with that of the shifts after a dot."""
-    system, day = where
-    return result_file(name, level, system, f"{day}-{version}.parquet")
+def _add(store: Store, state: ByDay, pieces: Iterable[Piece]) -> None:
+    """Adds pieces; of two of a day and level (a process was killed) the newer one is read."""
+    for piece in pieces:
+        levels = state.pieces.setdefault((piece.system, piece.day), {})
+        other = levels.setdefault(piece.level, piece)
+        if other is not piece:
+            both = other, piece
+            levels[piece.level] = max(both, key=lambda each: store.files.changed(each.file))
 
 
 def meanings(store: Store, name: str) -> dict[str, str]:
@@ -290,15 +275,10 @@ def record_definitions(store: Store, views: Sequence[View]) -> None:
         store.files.replace(DEFINITIONS, definitions)
 
 
-def whole_file(store: Store, lineage: Lineage, dumps: Sequence[LandedDump]) -> str:
-    """Path of the result of a reduction that is not by time."""
-    return f"{FOLDER}/{lineage.name}-{whole_version(store, lineage, dumps)}.parquet"
-
-
-def whole_files(store: Store, name: str) -> list[str]:
-    """The files of a reduction that is not by time, current or outdated."""
-    names = (file.name for file in store.files.inside(FOLDER).files)
-    return [path for path in names if path.startswith(f"{FOLDER}/{name}-")]
+def whole_entry(store: Store, lineage: Lineage, dumps: Sequence[LandedDump]) -> Entry:
+    """The entry of the result of a reduction that is not by time."""
+    version = whole_version(store, lineage, dumps)
+    return Entry(lineage.name, f"{FOLDER}/{lineage.name}-{version}.parquet", version=version)
 
 
 def _kept(state: ByDay) -> Kept:

@@ -30,7 +30,7 @@ from ..dumps.manifest import entries
 from ..dumps.store import Store
 from ..runs.runs import run_names, stored_run
 from ..views.views import View
-from .kept_files import Piece, is_of_month, texts_without
+from .entries import Piece, without
 from .lineage import Lineage, lineages
 from .reduced import INTERVAL, LEVELS, ByDay, states_by_day
 
@@ -52,14 +52,14 @@ class Prune:
     """The plan of a prune.
 
     Attributes:
-        results: level -> files of results to delete.
+        results: level -> results to delete, a piece of each file.
         samples: folder of a dump or of a month -> files of tables to delete.
         names: such a folder -> its display name.
         stays: dump that is old enough -> reason why its samples are kept.
         recomputable: old files of the coarsest level, kept because their samples still exist.
     """
 
-    results: dict[str, list[str]] = field(default_factory=dict)
+    results: dict[str, list[Piece]] = field(default_factory=dict)
     samples: dict[str, list[str]] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     stays: dict[str, str] = field(default_factory=dict)
@@ -68,9 +68,8 @@ class Prune:
     @property
     def files(self) -> list[str]:
         """All files to delete."""
-        return [
-            file for files in (*self.results.values(), *self.samples.values()) for file in files
-        ]
+        results = [piece.file for pieces in self.results.values() for piece in pieces]
+        return [*results, *itertools.chain(*self.samples.values())]
 
     def bytes(self, store: Store) -> int:
         """Total size of the files to delete."""
@@ -133,7 +132,7 @@ def plan(store: Store, views: Sequence[View], limits: Retention, today: date) ->
             if level == LEVELS[-1] and not gone.issuperset((p.system, p.day) for p in pieces):
                 prunable.recomputable.append(pieces[0].file)
             else:
-                prunable.results.setdefault(level, []).append(pieces[0].file)
+                prunable.results.setdefault(level, []).append(pieces[0])
     return prunable
 
 
@@ -153,8 +152,15 @@ def prune(store: Store, prunable: Prune) -> None:
 
     Raises:
         StoreError: a file cannot be deleted, or is outside of the store, behind a symlink.
-        BusyError: dumps were merged since the prune was planned.
+        BusyError: dumps were merged since the prune was planned; or another process merges, in
+            object storage.
     """
+    if prunable.results or prunable.samples:
+        with store.alone():
+            _prune(store, prunable)
+
+
+def _prune(store: Store, prunable: Prune) -> None:
     marks: dict[str, str] = {}
     folders = {dump.folder for dump in store.dumps()}
     for folder, files in prunable.samples.items():
@@ -169,9 +175,9 @@ def prune(store: Store, prunable: Prune) -> None:
         abouts = [_without(about, files) for about in store.manifest.abouts(folder)]
         if files:
             marks |= {f"{folder}/{ABOUT}": "".join(map(line, abouts)), **entries(abouts)}
-    months = [file for files in prunable.results.values() for file in files if is_of_month(file)]
+    texts, replaced = without(store, [*itertools.chain(*prunable.results.values())])
     if prunable.files:
-        replace_and_remove(store.files, marks | texts_without(store, months), prunable.files)
+        replace_and_remove(store.files, marks | texts, [*replaced, *prunable.files])
 
 
 def _without(about: Mapping[str, Any], files: Sequence[str]) -> dict[str, Any]:

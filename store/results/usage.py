@@ -14,7 +14,7 @@ from ..dumps.landed_dump import days_of
 from ..dumps.store import Store
 from ..runs.runs import FOLDER as RUNS
 from ..views.views import View
-from .kept_files import FOLDER
+from .entries import FOLDER
 from .reduced import LEVELS, states_by_day
 
 MOST_NAMES = 4
@@ -35,7 +35,7 @@ def usage(store: Store, views: Sequence[View]) -> list[dict[str, Any]]:
         for (system, day), by_level in state.pieces.items():
             for level, piece in by_level.items():
                 results[level, system].append((day, piece.file))
-    outdated = [file for state in states for file in state.outdated]
+    outdated = sorted({piece.file for state in states for piece in state.outdated})
     by_folder: dict[str, list[str]] = defaultdict(list)
     for file in sizes:
         by_folder[file.rpartition("/")[0]].append(file)

@@ -33,7 +33,7 @@ def test_a_second_batch_at_the_same_time_ends_with_75(
     site: Site, capfd: pytest.CaptureFixture[str]
 ):
     site.store.mkdir()
-    (site.store / "store.json").write_text('{"version": 2}')
+    (site.store / "store.json").write_text('{"version": 3}')
     folder = site.store / "batch"
     with exclusive_lock(folder, "first"):
         assert "run first" in lock_holder(folder)

@@ -36,7 +36,7 @@ FILES = {
     "table of a month": "months/*/*/interval.parquet",
     "run": "runs/am.json",
     "classes": "classes.txt",
-    "index": "reduced/months/*/*.json",
+    "entries of results": "manifest/*/*/*.results.jsonl",
     "result": f"{KEPT}interval/system=ALPHA/2002-*.parquet",
     "result of a month": f"{KEPT}interval/system=ALPHA/2001-12.*.parquet",
     "roll-up of a month": f"{KEPT}hour/system=ALPHA/2001-12.*.parquet",
@@ -82,7 +82,7 @@ UNKNOWN = {
     ("classes", "missing"): "nor classes",
     ("classes", "empty"): "then there are none",
     ("classes", "cut"): "it is text: another pattern",
-    ("result", "missing"): "what has roll-ups alone may be pruned",
+    ("entries of results", "missing"): "nor results, of which none is lost that can be computed",
 }
 """What is not seen, and why: answers may differ without a word."""
 STORE = "{store}"
@@ -123,7 +123,8 @@ QUICK = (
     ("run", "garbage", "dumps and runs"),
     ("run", "of another version", "prune"),
     ("result of a month", "with a list", "a reduction"),
-    ("index", "of another version", "report"),
+    ("entries of results", "cut", "report"),
+    ("result", "missing", "a reduction"),
     ("table", "cut", "report"),
 )
 

@@ -37,6 +37,7 @@ from cpmon.reduce.reductions.reductions import reduction, reductions
 from cpmon.reduce.reports.report import report
 from cpmon.reduce.reports.report_names import report_names
 from cpmon.store import Store, connect
+from cpmon.store.results.entries import Entry
 from cpmon.store.results.lineage import lineages
 from cpmon.store.results.retention import Retention, plan, prune
 from cpmon.store.views.landed_views import macros
@@ -103,9 +104,9 @@ def tables(rows: pa.Table, *shifts: Shift) -> dict[str, pa.Table]:
     with TemporaryDirectory() as folder:
         piece = Path(folder) / "piece.parquet"
         pq.write_table(rows, piece)
-        paths = {level: Path(folder) / level for level in LEVELS}
-        roll_up(database(), ROLLUP, f"read_parquet('{piece}')", shifts, paths, "LAB")
-        return {level: pq.ParquetFile(path).read() for level, path in paths.items()}
+        paths = [(Entry("", "", level, "LAB"), Path(folder) / level) for level in LEVELS]
+        roll_up(database(), ROLLUP, f"read_parquet('{piece}')", shifts, paths)
+        return {entry.level: pq.ParquetFile(path).read() for entry, path in paths}
 
 
 def lines(table: pa.Table, *columns: str) -> list[tuple[Any, ...]]:

@@ -4,14 +4,14 @@ import json
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 
 import polars as pl
 
 
 def dumps(store: Path) -> list[dict[str, Any]]:
     lines: dict[str, dict[str, Any]] = {}
-    for file in [*store.glob("manifest/*/*/*.json"), *store.glob("manifest/*/*/*.jsonl")]:
+    for file in (f for f in store.glob("manifest/*/*/*.json*") if ".results." not in f.name):
         for dump in map(json.loads, file.read_text("utf-8").splitlines()):
             place = f"system={quote(dump['system'], safe='')}/date={dump['landed_on']}"
             folder = dump.setdefault("folder", f"records/{place}/dump={dump['dump']}")
@@ -34,17 +34,17 @@ def table(store: Path, name: str) -> pl.DataFrame:
 
 def result(store: Path, name: str, level: str) -> pl.DataFrame:
     definition = json.loads((store / "reduced/definitions.json").read_text("utf-8"))[name]
-    top, chosen, landed = store / "reduced" / name / f"level={level}", {}, dumps(store)
-    pieces = [(f, f.name[:10], f.name[11:27]) for f in top.glob("*/????-??-??-*.parquet")]
-    for index in store.glob("reduced/months/*/*.json"):
-        if month := json.loads(index.read_text("utf-8")).get(name, {}).get(level):
-            file = top / index.parent.name / month["file"]
-            pieces += [(file, day, version[:16]) for day, version in month["days"].items()]
-    for file, day, version in pieces:
-        some = [d for d in landed if d["system"] == unquote(file.parent.name[len("system=") :])]
-        rank = version == version_of(definition, day, some), file.stat().st_mtime, file
-        if rank[0] or any("pruned_at" in dump and day in dump["days"] for dump in some):
-            chosen[file.parent, day] = max(rank, chosen.get((file.parent, day), rank))
+    landed, chosen = dumps(store), {}
+    for manifest in store.glob("manifest/*/*/*.results.jsonl"):
+        for entry in map(json.loads, manifest.read_text("utf-8").splitlines()):
+            if (entry["result"], entry["level"]) == (name, level):
+                some = [dump for dump in landed if dump["system"] == entry["system"]]
+                file = store / entry["file"]
+                for day, (version, _) in entry["days"].items():
+                    rank = version == version_of(definition, day, some), file.stat().st_mtime, file
+                    if rank[0] or any("pruned_at" in d and day in d["days"] for d in some):
+                        key = entry["system"], day
+                        chosen[key] = max(rank, chosen.get(key, rank))
     counts_to = pl.col("interval_end").dt.offset_by("-1s1us").dt.strftime("%Y-%m-%d")
     parts = [pl.read_parquet(f).filter(counts_to == day) for (_, day), (*_, f) in chosen.items()]
     return pl.concat(parts, how="diagonal_relaxed")

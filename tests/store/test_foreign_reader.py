@@ -23,9 +23,10 @@ from cpmon.reduce.engine.reducing import reduce
 from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store, connect
 from cpmon.store.dumps.compaction import compact, months
+from cpmon.store.results.entries import Entries
 from cpmon.store.results.kept_files import is_one_of
 from cpmon.store.results.lineage import lineages
-from cpmon.store.results.reduced import LEVELS, kept, whole_file
+from cpmon.store.results.reduced import LEVELS, kept, whole_entry
 from cpmon.store.results.retention import Retention, plan, prune
 from tests.batch.fleet import hourly
 from tests.shifts import daily
@@ -66,7 +67,7 @@ def reduce_all(store: Store) -> None:
 def reduce_killed(store: Store) -> None:
     """Everything is computed; what it replaces is neither removed nor merged."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reducing, "remove", interrupted)
+        patch.setattr(reducing, "replace", interrupted)
         with pytest.raises(KeyboardInterrupt):
             reduce_all(store)
 
@@ -128,8 +129,9 @@ def test_the_stores_have_files_to_choose_from(stores: dict[str, Store]):
     killed = stores["reduced again, and killed"].root / "reduced" / RESULTS[0] / "level=hour"
     days = [file.name[: len("2002-01-19")] for file in killed.glob("*/????-??-??-*")]
     assert days.count("2002-03-09") == 2
-    (index,) = killed.parents[1].glob("months/*/2002-01.json")
-    assert '"2002-01-19"' in index.read_text(encoding="utf-8") and "2002-01-19" in days
+    entries = Entries(stores["reduced again, and killed"]).of(RESULTS[0])
+    months = [entry for entry in entries if entry.level == "hour" and len(entry.days) > 1]
+    assert any(date(2002, 1, 19) in month.days for month in months) and "2002-01-19" in days
     pruned = stores["pruned"].dumps()
     assert {dump.pruned for dump in pruned} == {dump.is_merged for dump in pruned} == {True, False}
 
@@ -181,4 +183,4 @@ def test_the_version_of_a_result_that_is_not_by_time_follows_from_the_page(
     dumps = [dump.get(key, "") for dump in foreign_reader.dumps(store.root) for key in keys]
     parts = [definitions["run_summary"], *dumps, "run a", "run b"]
     digest = hashlib.blake2b("\0".join(parts).encode(), digest_size=8).hexdigest()
-    assert whole_file(store, lineage, store.dumps()) == f"reduced/run_summary-{digest}.parquet"
+    assert whole_entry(store, lineage, store.dumps()).version == digest

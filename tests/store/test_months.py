@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import shutil
-from datetime import date
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
 from cpmon.config import Settings
 from cpmon.core.errors import StoreError
 from cpmon.ingest import ingest
-from cpmon.reduce.engine import reducing
+from cpmon.reduce.engine import computing, reducing
 from cpmon.reduce.engine.reducing import reduce
 from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store, connect
+from cpmon.store.catalogue.connection import levels_of
 from cpmon.store.dumps import cleanup
 from cpmon.store.files.local import LocalFiles
-from cpmon.store.results.kept_files import rebuild_indexes
+from cpmon.store.results import entries
 from cpmon.store.results.lineage import lineages
 from cpmon.store.results.merging import merge
-from cpmon.store.results.reduced import ByDay, by_day, versions_of
+from cpmon.store.results.reduced import LEVELS, ByDay, by_day, versions_of
 from cpmon.store.results.retention import Retention, plan, prune
+from cpmon.store.scope import Scope
 from tests.batch.fleet import hourly
 from tests.shifts import daily
 
@@ -181,25 +184,78 @@ def test_results_of_days_whose_samples_went_are_merged_and_stay(store: Store):
     assert shown(store) == before
 
 
-def test_a_damaged_index_is_named(store: Store):
-    merged(store)
-    (index, *_) = store.root.glob("reduced/months/*/*.json")
-    index.write_text("[", encoding="utf-8")
-    with pytest.raises(StoreError, match="cpmon store rebuild") as raised:
-        states(store)
-    assert str(index) in str(raised.value)
-
-
-@pytest.mark.parametrize("text", ["[", pytest.param(None, marks=pytest.mark.slow)])
-def test_an_index_that_is_lost_is_made_from_its_files(store: Store, text: str | None):
+@pytest.mark.parametrize("damage", ["cut", "gone", pytest.param("kept", marks=pytest.mark.slow)])
+def test_entries_that_are_lost_are_made_from_their_files(store: Store, damage: str):
     before = shown(store)
     prune(store, plan(store, VIEWS, Retention({}, raw=10), date(2002, 2, 1)))
     merged(store)
-    for index in store.root.glob("reduced/months/*/*.json"):
-        if text is None:
-            index.unlink()
-        else:
-            index.write_text(text, encoding="utf-8")
-    rebuild_indexes(store)
+    for file in store.root.glob("manifest/*/*/*.results.jsonl"):
+        if damage == "gone":
+            file.unlink()
+        elif damage == "cut":
+            file.write_bytes(file.read_bytes()[:-20])
+    if damage == "cut":
+        with pytest.raises(StoreError, match="cpmon store rebuild") as raised:
+            states(store)
+        assert "results.jsonl" in str(raised.value)
+        assert not entries.are_readable(store)
+    entries.rebuild(store)
+    assert shown(store) == before
+    assert [done.days for done in reduce(store, NAMES, SETTINGS)] == [0, 0, 0]
+    assert shown(store) == before
+
+
+def test_a_file_of_a_killed_process_gets_its_entry(store: Store, monkeypatch: pytest.MonkeyPatch):
+    before = shown(store)
+    shutil.rmtree(store.root / "reduced")
+    entries.rebuild(store)
+    with monkeypatch.context() as patched:
+        patched.setattr(computing, "add", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            reduce(store, NAMES, SETTINGS)
+    assert count(store) and not [*entries.Entries(store).all()]
+    assert entries.name_again(store) == count(store)
+    reduce(store, NAMES, SETTINGS)
+    merged(store)
+    assert shown(store) == before
+
+
+def test_a_day_that_is_not_reduced_leaves_others_to_their_results(store: Store, tmp_path: Path):
+    land(store, 70, tmp_path)
+    since, until = map(datetime.fromisoformat, ("2001-12-18T00:00", "2001-12-18T23:00"))
+    for file in (store.root / "records").glob("*/date=2001-12-18/*/*.parquet"):
+        file.write_bytes(b"")  # whoever reads samples of that day fails
+    with connect(store, reductions()) as connection:
+        with pytest.raises(duckdb.Error):
+            connection.sql(f"SELECT * FROM {NAMES[0]}").fetchall()
+        connection.point(Scope("ALPHA", since, until))
+        assert connection.sql(f"SELECT * FROM {NAMES[0]}").fetchall()
+        rows = connection.sql(f"SELECT * FROM rollup.{NAMES[0]}").fetchall()
+        assert rows and levels_of(connection, NAMES[0], "ALPHA") == {since.date(): {*LEVELS}}
+
+
+def test_results_that_somebody_removed_are_computed_again(store: Store):
+    merged(store)
+    before = shown(store)
+    shutil.rmtree(store.root / "reduced" / NAMES[0])
+    (hours,) = store.root.glob(f"reduced/{NAMES[1]}/level=hour/*/2001-12.*")
+    hours.unlink()
+    with connect(store, reductions()) as connection:
+        rows = connection.sql(f"SELECT count(*) FROM {NAMES[0]}").fetchall()
+    assert rows == [(len(dict(before)[NAMES[0]]),)]
     reduce(store, NAMES, SETTINGS)
     assert shown(store) == before
+    assert {entry.file for entry in entries.Entries(store).all()} == {
+        str(file.relative_to(store.root)) for file in (store.root / "reduced").rglob("*.parquet")
+    }
+
+
+@pytest.mark.parametrize(
+    "file", ["reduced/../runs/a.parquet", "/etc/a.parquet", "reduced/x/level=../system=A/a.parquet"]
+)
+def test_an_entry_names_no_file_outside_of_the_results(store: Store, file: str):
+    entries.add(
+        store, [entries.Entry(NAMES[0], file, "hour", "ALPHA", {date(2001, 12, 18): ("", "")})]
+    )
+    with pytest.raises(StoreError, match="cpmon store rebuild"):
+        states(store)
