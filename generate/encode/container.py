@@ -6,9 +6,10 @@ Layouts: MRRECHDR (record), MWTBK (control record).
 from __future__ import annotations
 
 import struct
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -50,66 +51,9 @@ def sample_frames(blocks: Iterable[Block], end_tod: int) -> U8:
     Returns:
         (frames, 4096) bytes.
     """
-    filled = [block for block in blocks if len(block.records)]
-    most = sum(len(b.records) // (LARGEST_RECORD // b.records.shape[1]) + 2 for b in filled) + 1
-    packing = _Packing(most, end_tod)
-    for block in filled:
-        packing.add(block)
-    return packing.closed(end_tod)
-
-
-class _Packing:
-    """Frames that are being filled; the records that close them are all written at the end.
-
-    Args:
-        most: upper bound of the number of frames.
-        before: TOD of the record before the first one.
-    """
-
-    def __init__(self, most: int, before: int) -> None:
-        # Not zeroed as a whole, since nearly all of it is overwritten.
-        self._frames = np.empty((most, FRAME), dtype=np.uint8)
-        self._ends = np.empty(most, dtype=np.int64)
-        self._tods = np.empty(most, dtype=np.uint64)
-        self._frame, self._used, self._last = 0, 0, before
-
-    def add(self, block: Block) -> None:
-        """Append a block."""
-        records, tods, (count, length) = block.records, block.tods, block.records.shape
-        frame, used = self._frame, self._used
-        done = min((LARGEST_RECORD - used) // length, count)
-        self._frames[frame, used : used + done * length] = records[:done].reshape(-1)
-        used += done * length
-        if done < count:
-            self._close(slice(frame, frame + 1), used, tods[done - 1] if done else self._last)
-            fit = LARGEST_RECORD // length
-            full = (count - done - 1) // fit
-            behind = done + full * fit
-            bulk = slice(frame + 1, frame + 1 + full)
-            in_rows = records[done:behind].reshape(full, fit * length)
-            self._frames[bulk, : fit * length] = in_rows
-            self._close(bulk, fit * length, tods[done + fit - 1 : behind : fit])
-            frame += 1 + full
-            used = (count - behind) * length
-            self._frames[frame, :used] = records[behind:].reshape(-1)
-        self._frame, self._used, self._last = frame, used, int(tods[-1])
-
-    def closed(self, end_tod: int) -> U8:
-        """(frames, 4096): all frames by MTREOF, the last by MTREND."""
-        count = self._frame + 1
-        self._close(slice(count - 1, count), self._used, end_tod)
-        headers = _closing_records(END_OF_FRAME, self._tods[:count])
-        headers[-1:] = _closing_records(INTERVAL_END, self._tods[count - 1 : count])
-        frames = self._frames[:count]
-        # Offsets of the headers in the bytes of all frames.
-        first = self._ends[:count] + np.arange(0, count * FRAME, FRAME)
-        frames.reshape(-1)[first[:, None] + np.arange(HEADER.size)] = headers
-        return frames
-
-    def _close(self, frames: slice, used: int, tods: Any) -> None:
-        """Note the used bytes and the last TOD of some frames; clear the rest of them."""
-        self._ends[frames], self._tods[frames] = used, tods
-        self._frames[frames, used + HEADER.size :] = 0
+    frames, used = _packed(blocks, by_time=False)
+    _scatter(frames, np.array([used]), _closing_records(INTERVAL_END, np.array([end_tod])))
+    return frames.reshape(-1, FRAME)
 
 
 def _closing_records(number: int, tods: U64) -> U8:
@@ -138,39 +82,44 @@ def event_frames(blocks: Iterable[Block]) -> U8:
         (bytes,) from the first byte of the first frame to the last byte of the last record; empty
         without records.
     """
+    frames, used = _packed(blocks, by_time=True)
+    return frames[:used]
+
+
+def _packed(blocks: Iterable[Block], *, by_time: bool) -> tuple[U8, int]:
+    """Records packed into frames, as bytes, and where the last record ends.
+
+    Every frame but the last is closed by MTREOF with the time stamp of its last record.
+    """
     filled = [block for block in blocks if len(block.records)]
     if not filled:
-        return np.zeros(0, dtype=np.uint8)
+        return np.zeros(FRAME, dtype=np.uint8), 0
     tods = np.concatenate([block.tods for block in filled])
     lengths = np.concatenate([np.full(*block.records.shape) for block in filled])
-    order = np.argsort(tods, kind="stable")
-    placed, last = _packed(lengths[order])
-    out = np.zeros(int(placed[-1] + lengths[order[-1]]), dtype=np.uint8)
+    order = np.argsort(tods, kind="stable") if by_time else np.arange(len(tods))
+    placed, last = _offsets(lengths[order])
+    out = np.zeros((len(last) + 1) * FRAME, dtype=np.uint8)
     offsets = np.empty_like(placed)
     offsets[order] = placed
     ends = np.cumsum([len(block.records) for block in filled])
     for block, own in zip(filled, np.split(offsets, ends[:-1]), strict=True):
         _scatter(out, own, block.records)
     closing = order[last]
-    _scatter(
-        out, offsets[closing] + lengths[closing], _closing_records(END_OF_FRAME, tods[closing])
-    )
-    return out
+    closed_at = offsets[closing] + lengths[closing]
+    _scatter(out, closed_at, _closing_records(END_OF_FRAME, tods[closing]))
+    return out, int(placed[-1] + lengths[order[-1]])
 
 
-def _packed(lengths: I64) -> tuple[I64, I64]:
+def _offsets(lengths: I64) -> tuple[I64, I64]:
     """Offsets of records, (records,), and the last record of each frame except the last one."""
-    behind, last = np.cumsum(lengths), list[int]()
+    behind = np.cumsum(lengths)
+    ends, stops, base = behind.tolist(), [0], 0
+    while stops[-1] < len(ends):
+        stops.append(bisect_right(ends, base + LARGEST_RECORD))
+        base = ends[stops[-1] - 1]
     offsets = behind - lengths
-    start = frame = 0
-    while True:
-        base = int(behind[start] - lengths[start])
-        stop = int(np.searchsorted(behind, base + LARGEST_RECORD, side="right"))
-        offsets[start:stop] += frame * FRAME - base
-        if stop == len(lengths):
-            return offsets, np.array(last, dtype=np.int64)
-        last.append(stop - 1)
-        start, frame = stop, frame + 1
+    shifts = np.arange(len(stops) - 1) * FRAME - offsets[stops[:-1]]
+    return offsets + np.repeat(shifts, np.diff(stops)), np.array(stops[1:-1], dtype=np.int64) - 1
 
 
 def _scatter(out: U8, offsets: I64, records: U8) -> None:
