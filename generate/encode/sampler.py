@@ -1,23 +1,210 @@
-"""Encodes samples of the model, and events between them, as blocks of records with time stamps."""
+"""Encodes samples of the model, and events between them, as blocks of records with time stamps.
+
+Events are those of sessions, transactions, MONITOR commands, and what is varied on and off.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from ...schemas import Kind
+from ...schemas import Kind, layout
 from ...schemas.unplaced import with_places
+from ..activity.transactions import ending_times
+from ..model.measurement import TOD_PER_S
 from ..model.system import Model, Sample
-from ..numeric import I64, Bool
-from ..records import events
-from ..records.events import EventBatch, SessionProgress
-from ..records.table import Record, Values, records
+from ..numeric import F64, I64, U64, Bool, floor_int
+from ..records.table import Counts, Record, Values, named_rows, own_names, records
 from .container import Block
-from .encoder import Encoder, encode_events, filled
+from .encoder import Encoder, EventBatch, encode_events, filled
+
+_CONFIGURATION = (
+    *("mtrsys", "mtrprp", "mtrdev", "mtrmem", "mtrpag"),
+    *("mtrspr", "mtrusr", "mtrsch", "mtrxsg"),
+)
+"""Records of the configuration in CP's order; MTRSCM follows."""
+
+_RECORD_TIME = 1_400
+"""TOD units between records that are written at once."""
 
 _BEFORE_CONFIGURATION = 50
 """Time between the start of monitoring and the first configuration record, in records."""
+
+_SESSIONS = ("useact", "useint", "aplsdt")
+"""Sample records whose fields are repeated in records at the end of sessions and transactions."""
+
+
+@dataclass(frozen=True, slots=True)
+class _SessionProgress:
+    """Rows of a sample record in the course of an interval, for the records at a session's end.
+
+    Attributes:
+        rows: (rows,) indices, ascending.
+        counts: number of entries of each group of the records.
+        begun: (rows,) or (rows, entries) by field: values at the beginning of the interval.
+        deltas: (rows,) or (rows, entries) by counter: deltas of the interval.
+    """
+
+    rows: I64
+    counts: Counts
+    begun: Mapping[str, npt.NDArray[Any]]
+    deltas: Mapping[str, npt.NDArray[Any]]
+
+    def at(self, places: I64, share: F64, target: str) -> dict[str, npt.NDArray[Any]]:
+        """Values of the fields that another record type shares, at some moments of the interval.
+
+        Levels are those at the beginning of the interval.
+
+        Args:
+            places: (events,) indices into the rows.
+            share: (events,) share of the deltas that has happened.
+            target: layout of the other record type.
+        """
+        # A field over the bytes of another one has no value of its own.
+        fields = {name for name, row in named_rows(layout(target)) if not getattr(row, "of", "")}
+        values = {}
+        for name in self.begun.keys() & fields:
+            values[name] = self.begun[name][places]
+            if name in self.deltas:
+                delta = self.deltas[name][places]
+                part = share.reshape(-1, *[1] * (delta.ndim - 1))
+                values[name] = values[name] + floor_int(delta * part)
+        return values
+
+    def batch(self, name: str, tods: U64, rows: I64, share: F64, sample: Sample) -> EventBatch:
+        """The events of some rows, (events,)."""
+        totals = self.at(np.searchsorted(self.rows, rows), share, name)
+        session = records()[name].values(sample, rows=rows)
+        return EventBatch(name, tods, {**totals, **session})
+
+
+_Progress = Mapping[str, Sequence[_SessionProgress]]
+"""Session record -> progress of each of its types."""
+
+
+def _interval_events(sample: Sample, progress: _Progress) -> list[EventBatch]:
+    """The events of the interval before a sample."""
+    events = sample.model.measurement.scenario.monitor.events
+    if sample.model.timeline.starts(sample.number):
+        return []
+    batches: list[EventBatch] = []
+    if "transaction" in events and "useact" in progress:
+        batches += _transaction_ends(sample, progress)
+    if "user" in events:
+        rows = np.flatnonzero(sample.arriving[sample.model.users.owner])
+        batches.append(_early_events(sample, "uselon", len(rows), rows=rows))
+        if "useact" in progress:
+            batches += _logoffs(sample, progress)
+    for name in own_names(Kind.EVENT):
+        count = records()[name].rows(records()[name].scope(sample))
+        batches.append(_early_events(sample, name, count, rows=np.arange(count)))
+    if sample.varied and "processor" in events:
+        before, now = Sample(sample.model, sample.number - 1).times, sample.times
+        batches += _varied(sample, "prcvof", "prcvon", before.online, now.online)
+        cores = slice(None, None, sample.model.measurement.machine.threads)
+        batches += _varied(sample, "prcpup", "prcpup", ~before.parked[cores], ~now.parked[cores])
+    if sample.varied and "io" in events:
+        batches += _varied(sample, "iodvof", "iodvon", sample.volumes_before, sample.volumes_online)
+    return batches
+
+
+def _consecutive_tods(first: int, count: int) -> U64:
+    """(count,) TOD of records that are written at once."""
+    return np.arange(first, first + count * _RECORD_TIME, _RECORD_TIME, dtype=np.uint64)
+
+
+def _early_events(sample: Sample, name: str, count: int, **given: I64) -> EventBatch:
+    """Simultaneous events, early in the interval; `given`: names in the record's expressions."""
+    tods = _consecutive_tods(sample.model.change_tod(sample.interval), count)
+    return EventBatch(name, tods, records()[name].values(sample, **given))
+
+
+def _varied(sample: Sample, off: str, on: str, before: Bool, now: Bool) -> list[EventBatch]:
+    """Events of processors, cores or devices that were varied off and on in the interval."""
+    changes = ((off, np.flatnonzero(before & ~now)), (on, np.flatnonzero(now & ~before)))
+    return [_early_events(sample, name, len(at), chosen=at) for name, at in changes]
+
+
+def _logoffs(sample: Sample, progress: _Progress) -> list[EventBatch]:
+    """The events of users who logged off in the interval before a sample.
+
+    They are the last application data (APLEDT); then, for each virtual processor, the activity and
+    the states of its last transaction (USEATE, USEITE); and the totals of the session (USELOF).
+    """
+    if not sample.leaving.any():
+        return []
+    tod = sample.model.change_tod(sample.interval)
+    rows = np.flatnonzero(sample.leaving[sample.model.users.owner])
+    tods, whole = _consecutive_tods(tod, len(rows)), np.ones(len(rows))
+    batches = list[EventBatch]()
+    for ended in progress.get("aplsdt", ()):
+        count = len(ended.rows)
+        values = ended.at(np.arange(count), np.zeros(count), "apledt")
+        last = _consecutive_tods(tod - count * _RECORD_TIME, count)
+        batches.append(EventBatch("apledt", last, values, ended.counts))
+    return batches + [
+        each.batch(name, tods, rows, whole, sample)
+        for name, source in (("useate", "useact"), ("useite", "useint"), ("uselof", "useact"))
+        for each in progress.get(source, ())
+    ]
+
+
+def _transaction_ends(sample: Sample, progress: _Progress) -> list[EventBatch]:
+    """USETRE, USEATE and USEITE of every transaction that ended in the interval."""
+    ends = ending_times(sample)
+    if not len(ends.user):
+        return []
+    rows = sample.model.users.base[ends.user]
+    times = records()["usetre"].values(sample, rows=rows, ends=ends)
+    return [EventBatch("usetre", ends.tod, times)] + [
+        each.batch(name, ends.tod, rows, ends.share, sample)
+        for name, source in (("useate", "useact"), ("useite", "useint"))
+        for each in progress.get(source, ())
+    ]
+
+
+_Command = tuple[int, str]
+"""TOD and text of a MONITOR command; without EVENT or SAMPLE it applies to both."""
+
+
+def _monitor_commands(model: Model, number: int, started: int) -> list[_Command]:
+    """The commands before a sample at which monitoring begins, by time.
+
+    Args:
+        started: TOD at which monitoring started.
+    """
+    if model.timeline.starts(number):
+        return [(started, "MONITOR START")]
+    interval = model.timeline.interval_of(number)
+    commands = list[_Command]()
+    for each in (each for each in model.measurement.disturbances if each.interval == interval):
+        if each.kind == "interval" and each.interval_s is not None:
+            text = f"MONITOR SAMPLE INTERVAL {each.interval_s} SEC"
+            commands.append((model.change_tod(interval), text))
+        elif each.kind == "restart":
+            commands += [(started - TOD_PER_S, "MONITOR STOP"), (started, "MONITOR START")]
+    return sorted(commands)
+
+
+def _start_events(sample: Sample, tod: int, commands: Iterable[_Command]) -> list[EventBatch]:
+    """The events at the start of monitoring: commands (MTRECM) and the event profile (MTREPR)."""
+    recorded = "monitor" in sample.model.measurement.scenario.monitor.events
+    batches = [
+        EventBatch("mtrecm", _consecutive_tods(at, 1), _command(text), sizes={"calcmd": len(text)})
+        for at, text in commands
+        if recorded and not text.startswith("MONITOR SAMPLE")
+    ]
+    profile = records()["mtrepr"].values(sample)
+    return [*batches, EventBatch("mtrepr", _consecutive_tods(tod, 1), profile)]
+
+
+def _command(text: str) -> Values:
+    """The fields that MTRECM and MTRSCM share; the text ends the record."""
+    return {"calbyct": len(text), "calcmd": text}
 
 
 class _Writer:
@@ -63,13 +250,12 @@ class _Writer:
 
     def block(
         self, sample: Sample, tods: Any, present: Bool
-    ) -> tuple[Block, SessionProgress | None]:
+    ) -> tuple[Block, _SessionProgress | None]:
         """The records of a sample, and the progress since the last one, for events.
 
         Counters start with the delta of an interval of nominal length.
         """
         record, encoder = self.record, self.encoder
-        name, starts = record.layout.name, sample.model.timeline.starts(sample.number)
         scope = record.scope(sample, **self.given)
         restarted = record.mask("restarted", scope)
         if restarted is not None and restarted.any():
@@ -81,25 +267,27 @@ class _Writer:
             end = sample.model.clock.end(sample.number)
             more = filled(encoder.encoding, record.unmodelled, encoder.rows, sample.number, end)
             values = {**values, **more}
-        progress = None
-        if name in events.SESSIONS and not starts:
-            rows = events.rows_in_progress(sample, name, self.present, present)
-            if len(rows):
-                progress = self._progress(values, rows)
-        mask = None if len(tods) == encoder.rows else present
-        records = encoder.encode(tods, values, mask)
+        progress = self._progress(sample, values, present)
+        records = encoder.encode(tods, values, None if len(tods) == encoder.rows else present)
         self.present = present
         return Block(encoder.layout.domain, records, tods), progress
 
-    def _progress(self, values: Values, rows: I64) -> SessionProgress:
-        """Values of some rows before the deltas of an interval are added."""
-        begun = self.encoder.current(rows)
-        delta = {}
-        for name in values.keys() & begun.keys():
-            if self.encoder.encoding.field(name).is_cumulative:
-                shape = (self.encoder.rows, *begun[name].shape[1:])
-                delta[name] = np.broadcast_to(np.asarray(values[name]), shape)[rows]
-        return SessionProgress(rows, self.entries, begun, delta)
+    def _progress(self, sample: Sample, values: Values, now: Bool) -> _SessionProgress | None:
+        """Rows that have events in the interval, before its deltas are added; None without any."""
+        model, name = sample.model, self.record.layout.name
+        if name not in _SESSIONS or model.timeline.starts(sample.number):
+            return None
+        ending = "transaction" in model.measurement.scenario.monitor.events and name != "aplsdt"
+        every = ending and model.transactions.count[sample.interval] > 0
+        rows = np.flatnonzero(self.present if every else self.present & ~now)
+        if not len(rows):
+            return None
+        begun, delta = self.encoder.current(rows), {}
+        for field in values.keys() & begun.keys():
+            if self.encoder.encoding.field(field).is_cumulative:
+                shape = (self.encoder.rows, *begun[field].shape[1:])
+                delta[field] = np.broadcast_to(np.asarray(values[field]), shape)[rows]
+        return _SessionProgress(rows, self.entries, begun, delta)
 
     def _elapsed(self, sample: Sample, tods: Any, present: Bool) -> I64:
         """(rows,) TOD units since the row's last sample; the nominal length at its first one."""
@@ -143,7 +331,7 @@ class Sampler:
         blocks, starting = list[Block](), list[EventBatch]()
         if self.model.timeline.begins[number]:
             blocks, starting = self._configuration(sample, left)
-        progress: dict[str, list[SessionProgress]] = {}
+        progress: dict[str, list[_SessionProgress]] = {}
         for writer, present, count in pairs:
             # Records that are not sampled take no time; they are encoded for the events.
             stamps = tods[:count] if writer.sampled else np.full(count, np.uint64(end))
@@ -153,16 +341,17 @@ class Sampler:
             if writer.sampled:
                 blocks.append(block)
                 tods = tods[count:]
-        batches = [*events.interval_events(sample, progress), *starting]
+        batches = [*_interval_events(sample, progress), *starting]
         self.events = encode_events(batches, self._release)
         return blocks
 
     def _new_writers(self, sample: Sample) -> list[_Writer]:
         """Writers of the records that the system has, after an IPL."""
-        writers, sessions = [], events.records_sessions(self.model)
+        writers, measurement = list[_Writer](), self.model.measurement
+        sessions = not {"user", "transaction"}.isdisjoint(measurement.scenario.monitor.events)
         for record in records().values():
-            for_events = sessions and record.layout.name in events.SESSIONS
-            sampled = record.is_own or record.layout.domain in self.model.measurement.sampled
+            for_events = sessions and record.layout.name in _SESSIONS
+            sampled = record.is_own or record.layout.domain in measurement.sampled
             if record.layout.kind is Kind.SAMPLE and (sampled or for_events):
                 writers += [
                     _Writer(record, given, sample, self._epoch == 0, sampled)
@@ -174,13 +363,18 @@ class Sampler:
     def _configuration(self, sample: Sample, sampled: int) -> tuple[list[Block], list[EventBatch]]:
         """The configuration records before `sampled` records, and the events at the start."""
         model, number = self.model, sample.number
-        rows = sum(rows for _, rows, _, _ in events.configuration(sample, 0))
-        left = sampled + rows
+        names = (*_CONFIGURATION, *own_names(Kind.CONFIG))
+        parts = {name: records()[name].rows(records()[name].scope(sample)) for name in names}
+        left = sampled + sum(parts.values()) + len(_monitor_commands(model, number, 0))
         tod = int(model.clock.records(number, left + _BEFORE_CONFIGURATION, 1)[0])
-        batches = []
-        for name, rows, values, sizes in events.configuration(sample, tod):
-            tods = model.clock.records(number, left, rows)
-            batches.append(EventBatch(name, tods, values, sizes=sizes))
-            left -= rows
-        commands = events.monitor_commands(model, number, tod)
-        return encode_events(batches, self._release), events.start_events(sample, tod, commands)
+        commands, batches = _monitor_commands(model, number, tod), list[EventBatch]()
+        for name, rows in parts.items():
+            if rows:
+                tods = model.clock.records(number, left, rows)
+                batches.append(EventBatch(name, tods, records()[name].values(sample)))
+                left -= rows
+        for at, text in commands:
+            tods, values = model.clock.records(number, left, 1), {"caltod": at, **_command(text)}
+            batches.append(EventBatch("mtrscm", tods, values, sizes={"calcmd": len(text)}))
+            left -= 1
+        return encode_events(batches, self._release), _start_events(sample, tod, commands)
