@@ -13,7 +13,7 @@ import numpy as np
 
 from ...schemas import layout
 from ..numeric import F64, I64, around_one, floor_int, partition
-from ..scenario.tables import UserGroup
+from ..scenario.scenario import UserGroup
 from .measurement import Timeline
 from .population import Demand
 from .processors import Processors

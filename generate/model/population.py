@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..numeric import F64, I64, Bool, around_one, bell, floor_int, skewed
-from ..scenario.tables import Disturbance, FileSystem, GuestProcess, UserGroup, Workload
+from ..scenario.scenario import Disturbance, FileSystem, GuestProcess, UserGroup, Workload
 from .measurement import TOD_PER_S, Allocation, Measurement
 
 _WAITS = (

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..numeric import F64, I64, Bool, around_one, bell, capped, floor_int, partition
-from ..scenario.tables import Machine, Partition
+from ..scenario.scenario import Machine, Partition
 from .measurement import TOD_PER_US, Measurement
 from .population import TIMERS_ON_MASTER_UNTIL, Demand, Transactions
 
@@ -248,7 +248,7 @@ def _limits(measurement: Measurement) -> tuple[float, float]:
         interval that suspension or a cap lets a processor be busy.
     """
     processors = measurement.machine.processors
-    if not measurement.machine.is_shared:
+    if measurement.machine.mode != "lpar" or measurement.machine.dedicated:
         return 0.0, FULL
     lpars = Partitions(measurement)
     rows = zip(lpars.counts, lpars.demanded, lpars.dedicated, lpars.types, strict=True)

@@ -33,7 +33,7 @@ from ..model.control_program import entry_of
 from ..model.measurement import SCM_PER_S, TOD_PER_S, TOD_PER_US
 from ..model.system import Sample
 from ..numeric import Bool, floor_int, partition
-from ..scenario.tables import UserGroup
+from ..scenario.scenario import UserGroup
 
 Nature = tuple[Any, ...]
 
