@@ -22,8 +22,8 @@ from ..config.values import Moment
 from ..core.errors import CpmonError, nearest, unknown
 from ..schemas.release import is_within
 from ..schemas.unplaced import still_unplaced
+from .damage.kinds import DamageError
 from .damage.requests import parse_damage
-from .damage.stream import DamageError
 from .model.measurement import Frames
 from .model.population import matching, user_ids
 from .model.processors import MOST_PARTITIONS
