@@ -225,7 +225,7 @@ class _Writer:
     ) -> None:
         self.record, self.given, self.sampled = record, given, sampled
         scope, model = record.scope(sample, **given), sample.model
-        self.entries = record.entries(scope)
+        self.entries = record.counts("entries", scope)
         self.encoder = Encoder(
             with_places(record.layout, model.measurement.scenario.places),
             record.rows(scope),
@@ -234,7 +234,7 @@ class _Writer:
             record.ages.value(scope),
             record.wrapping if wrapping else "",
             entries=self.entries,
-            sizes=record.sizes(scope),
+            sizes=record.counts("sizes", scope),
         )
         span = int(model.timeline.tod[sample.interval])
         self.stamps = np.full(self.encoder.rows, np.uint64(model.clock.end(sample.number) - span))
