@@ -14,14 +14,15 @@ add up.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
 from ..core.errors import CpmonError
-from .numeric import F64, I64, bell, floor_int, random_stream
+from .numeric import F64, I64, Bool, bell, floor_int, random_stream
 from .scenario.repetitions import (
     CLOCK_CS,
     RATES,
@@ -43,8 +44,7 @@ _VARIANTS = 400
 _CANDIDATES = 2_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class _PairedRates:
+class _PairedRates(NamedTuple):
     """Goal of the search: mean and deviation of the rates.
 
     Attributes:
@@ -69,12 +69,12 @@ class _PairedRates:
         rates = (self.kb_of - self.kb_less) / np.maximum(seconds, 1e-6)
         return rates.sum(axis=-1), (rates * rates).sum(axis=-1)
 
-    def is_met(self, total: F64, squares: F64, count: int) -> np.ndarray[tuple[int, ...], np.dtype]:
+    def is_met(self, total: F64, squares: F64, count: int) -> Bool:
         """Whether the sums give the printed mean and deviation."""
         mean = total / count
         variance = squares / count - mean * mean
         low, high = self.deviation
-        centred = (mean > self.mean[0]) & (mean < self.mean[1])
+        centred: Bool = (mean > self.mean[0]) & (mean < self.mean[1])
         return centred & (variance > low * low) & (variance < high * high)
 
     def distance(self, pairs: I64) -> F64:
@@ -106,7 +106,7 @@ def _pair_rates(goal: _PairedRates, of: I64, less: I64, rng: np.random.Generator
             return None
         order = rng.permutation(count)
         halves = order[:middle], order[middle : 2 * middle]
-        variants = [_variants_of_both(pair[:, half]) for half in halves]
+        variants = [_variants(pair[:, half]) for half in halves]
         picks = _both(goal, pair[:, np.sort(order[2 * middle :])], variants, count)
         if picks is None:
             # Continue from a random one of those about as near to the goal.
@@ -124,9 +124,8 @@ def _paired(goal: _PairedRates, of: I64, less: I64, rng: np.random.Generator) ->
     up, down = np.triu_indices(count, 1)
     pair = np.stack([of[rng.permutation(count)], less])
     for _ in range(_PAIR_ROUNDS):
-        once = _swapped(np.repeat(pair[None], len(up), axis=0), up, down)
-        twice = np.repeat(once, len(up), axis=0)
-        both = np.concatenate([once, _swapped(twice, np.tile(up, len(up)), np.tile(down, len(up)))])
+        once = _swapped(pair[None], up, down)
+        both = np.concatenate([once, _swapped(once, up, down)])
         distances = goal.distance(both)
         best = int(distances.argmin())
         if distances[best] >= goal.distance(pair[None])[0]:
@@ -135,9 +134,10 @@ def _paired(goal: _PairedRates, of: I64, less: I64, rng: np.random.Generator) ->
     return pair
 
 
-def _swapped(rows: I64, up: I64, down: I64) -> I64:
-    """(rows, 2, samples), each with two of the first run's samples exchanged."""
-    each = np.arange(len(rows))
+def _swapped(pairs: I64, up: I64, down: I64) -> I64:
+    """(pairs * swaps, 2, samples): of each pair two of the first run's samples are exchanged."""
+    rows, each = np.repeat(pairs, len(up), axis=0), np.arange(len(pairs) * len(up))
+    up, down = np.tile(up, len(pairs)), np.tile(down, len(pairs))
     rows[each, 0, up], rows[each, 0, down] = rows[each, 0, down], rows[each, 0, up]
     return rows
 
@@ -178,29 +178,26 @@ def _candidates(begin: I64, end: I64) -> Iterator[tuple[I64, I64]]:
             yield np.repeat(rows, lot), np.repeat(begin[rows], lot) + inside
 
 
-def _variants_of_both(pair: I64) -> I64:
-    """(variants, 2, samples): all combinations of variants of both runs."""
-    ones, others = map(_variants, pair)
+def _variants(pair: I64) -> I64:
+    """(variants, 2, samples): all combinations of variants of both runs.
+
+    A variant of a run has the same sum and the same sum of squares.
+    """
+    changes, squares = _changes(pair.shape[1])
+    variants = list[I64]()
+    for samples in pair:
+        # The sum of a change is 0, so samples can be relative to any number.
+        neutral = np.flatnonzero((samples - samples[0]) @ changes * 2 + squares == 0)
+        near = neutral[np.argsort(squares[neutral], kind="stable")[:_VARIANTS]]
+        changed = samples + changes[:, near].T
+        variants.append(changed[(changed > 0).all(axis=1)])
+    ones, others = variants
     return np.stack([np.repeat(ones, len(others), axis=0), np.tile(others, (len(ones), 1))], axis=1)
-
-
-def _variants(samples: I64) -> I64:
-    """(variants, samples): changed samples with the same sum and the same sum of squares."""
-    changes, squares = _changes(len(samples))
-    # The sum of a change is 0, so samples can be relative to any number.
-    neutral = np.flatnonzero((samples - samples[0]) @ changes * 2 + squares == 0)
-    near = neutral[np.argsort(squares[neutral], kind="stable")[:_VARIANTS]]
-    variants: I64 = samples + changes[:, near].T
-    return variants[(variants > 0).all(axis=1)]
 
 
 @lru_cache(maxsize=8)
 def _changes(count: int) -> tuple[I64, I64]:
-    """All small changes that keep the sum of so many samples, and their sums of squares.
-
-    Returns:
-        (count, changes) and (changes,).
-    """
+    """(count, changes): all small ones that keep a sum; (changes,) their sums of squares."""
     line = np.arange(-_RADIUS, _RADIUS + 1, dtype=np.int64)
     axes = np.meshgrid(*[line] * (count - 1), indexing="ij")
     free = np.stack([axis.ravel() for axis in axes])
@@ -215,13 +212,23 @@ _NOTHING = 1e-6
 _TAILS = (0, 1, 2, 4, 8, 16, 32)
 
 
-@dataclass(frozen=True, slots=True)
-class _Nearness:
+class _Nearness(NamedTuple):
     """A goal: the sum of squares of (series - other) is in [least, most]."""
 
     other: I64
     least: int
     most: int
+
+    def variation(self, total: int) -> float:
+        """Sum of squares about the mean, for the middle of the range."""
+        excess = total - int(self.other.sum())
+        return max((self.least + self.most) / 2 - excess * excess / len(self.other), 0.0)
+
+    def miss(self, squares: I64) -> F64:
+        """Distance of sums of squares from the range, in steps of a typical sample."""
+        outside = np.maximum(self.least - squares, 0) + np.maximum(squares - self.most, 0)
+        typical: F64 = outside / (1.0 + math.isqrt(self.most // len(self.other)))
+        return typical
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +248,7 @@ class _Search:
     rng: np.random.Generator
 
     def run(self) -> I64 | None:
-        """A series with the total that meets all goals, or None."""
+        """A series that meets all goals, or None."""
         for tail in _TAILS:
             series = self._start(tail)
             if (series >= self.least).all() and (series <= self.most).all():
@@ -267,8 +274,13 @@ class _Search:
             free = free - _dot(free, direction) * direction
         length = math.sqrt(_dot(free, free))
         scale = math.sqrt(max(remaining, 0.0)) / length if length > _NOTHING else 0.0
-        whole: I64 = floor_int(mean + fixed + free * scale + 0.5)
-        return _with_total(whole, self.total, self.rng)
+        series = floor_int(mean + fixed + free * scale + 0.5)
+        # Single units at random places correct the sum.
+        missing = self.total - int(series.sum())
+        each, rest = divmod(abs(missing), count)
+        shift: I64 = np.full(count, each, dtype=np.int64)
+        shift[self.rng.permutation(count)[:rest]] += 1
+        return series + shift if missing > 0 else series - shift
 
     def _improved(self, series: I64) -> I64 | None:
         """Moves step by step until all goals are met; None after too many steps."""
@@ -300,7 +312,7 @@ class _Search:
             gap = batch - near.other
             now = (gap * gap).sum(axis=1)[:, None, None, None]
             apart = (gap[:, :, None] - gap[:, None, :])[:, None]
-            misses += _miss(now + 2 * climb * (apart + climb), near)
+            misses += near.miss(now + 2 * climb * (apart + climb))
         up = batch[:, None, :] + steps[None, :, None] > self.most
         down = batch[:, None, :] - steps[None, :, None] < self.least
         misses[up[:, :, :, None] | down[:, :, None, :]] = np.inf
@@ -325,11 +337,8 @@ class _Search:
 
     def _misses(self, batch: I64) -> F64:
         """(series,) sum of the misses of all goals for each series of a batch."""
-        total = np.zeros(len(batch))
-        for near in self.goals:
-            gap = batch - near.other
-            total += _miss((gap * gap).sum(axis=1), near)
-        return total
+        misses = (near.miss(((batch - near.other) ** 2).sum(axis=1)) for near in self.goals)
+        return sum(misses, np.zeros(len(batch)))
 
 
 def _along(goals: list[_Nearness], total: int) -> tuple[F64, float, list[F64]]:
@@ -340,13 +349,13 @@ def _along(goals: list[_Nearness], total: int) -> tuple[F64, float, list[F64]]:
         and the orthonormal directions to which the rest must be orthogonal.
     """
     own, *others = goals
-    variation = _variation(own, total)
+    variation = own.variation(total)
     fixed = np.zeros(len(own.other))
     directions: list[F64] = []
     for near in others:
         line = _centred(near.other.astype(np.float64))
         # |y - x|² = |y|² + |x|² - 2xy, for deviations from the means.
-        shared = (variation + _dot(line, line) - _variation(near, total)) / 2 - _dot(fixed, line)
+        shared = (variation + _dot(line, line) - near.variation(total)) / 2 - _dot(fixed, line)
         for direction in directions:
             line = line - _dot(line, direction) * direction
         length = math.sqrt(_dot(line, line))
@@ -354,22 +363,6 @@ def _along(goals: list[_Nearness], total: int) -> tuple[F64, float, list[F64]]:
             directions.append(line / length)
             fixed = fixed + (shared / length) * directions[-1]
     return fixed, variation - _dot(fixed, fixed), directions
-
-
-def _with_total(series: I64, total: int, rng: np.random.Generator) -> I64:
-    """The series with its sum corrected by single units at random places."""
-    missing = total - int(series.sum())
-    each, rest = divmod(abs(missing), len(series))
-    shift: I64 = np.full(len(series), each, dtype=np.int64)
-    shift[rng.permutation(len(series))[:rest]] += 1
-    return series + shift if missing > 0 else series - shift
-
-
-def _variation(near: _Nearness, total: int) -> float:
-    """Sum of squares about the mean, for the middle of the goal's range."""
-    count = len(near.other)
-    excess = total - int(near.other.sum())
-    return max((near.least + near.most) / 2 - excess * excess / count, 0.0)
 
 
 def _centred(values: F64) -> F64:
@@ -381,23 +374,13 @@ def _dot(left: F64, right: F64) -> float:
     return math.fsum((left * right).tolist())
 
 
-def _miss(squares: I64, near: _Nearness) -> F64:
-    """Distance of sums of squares from their range, in steps of a typical sample."""
-    outside = np.maximum(near.least - squares, 0) + np.maximum(squares - near.most, 0)
-    typical: F64 = outside / (1.0 + math.isqrt(near.most // len(near.other)))
-    return typical
-
-
 _ATTEMPTS, _PAIRINGS = 60, 8
 _MOST = 1 << 40
 _INSIDE = 0.8
 """Share of a rounding interval that is used for sums that are not whole numbers, because other
 programs may add in another order."""
 
-_Solution = dict[str, tuple[int, ...]]
 
-
-@lru_cache(maxsize=256)
 def samples_of(repetitions: Repetitions, run_id: str, measure: str, seed: int) -> tuple[int, ...]:
     """The samples of one measure of a run; of a score, those of its periods.
 
@@ -407,7 +390,6 @@ def samples_of(repetitions: Repetitions, run_id: str, measure: str, seed: int) -
     return _solve(repetitions, repetitions.connected(run_id, measure), measure, seed)[run_id]
 
 
-@lru_cache(maxsize=256)
 def durations(repetitions: Repetitions, run_id: str, seed: int) -> tuple[int, ...]:
     """Length of each sample of a run, whole seconds."""
     run = repetitions.runs[run_id]
@@ -424,7 +406,7 @@ def durations(repetitions: Repetitions, run_id: str, seed: int) -> tuple[int, ..
 @lru_cache(maxsize=256)
 def _solve(
     repetitions: Repetitions, run_ids: tuple[str, ...], measure: str, seed: int
-) -> _Solution:
+) -> dict[str, tuple[int, ...]]:
     """The samples of one measure of all runs that differences connect."""
     differences = [d for d in repetitions.differences if d.of in run_ids and d.has(measure)]
     sums = repetitions.sums(run_ids, measure) or {}
@@ -442,7 +424,7 @@ def _solve(
                 break
             solved[run_id] = series
         else:
-            if measure not in RATES or _pair(repetitions, differences, solved, rng):
+            if measure not in RATES or _pair(repetitions.runs, differences, solved, rng):
                 return {run_id: tuple(series.tolist()) for run_id, series in solved.items()}
     figures = {run_id: getattr(repetitions.runs[run_id], measure) for run_id in run_ids}
     figures |= {difference.name: getattr(difference, measure) for difference in differences}
@@ -487,14 +469,14 @@ def _most(repetitions: Repetitions, run: Samples, measure: str, seed: int) -> I6
 
 
 def _pair(
-    repetitions: Repetitions,
+    runs: Mapping[str, Samples],
     differences: list[Difference],
     solved: dict[str, I64],
     rng: np.random.Generator,
 ) -> bool:
-    """Replace the samples of both runs of a difference so that its rates are met."""
+    """Replace the samples of both runs of each difference so that its rates are met."""
     for difference in differences:
-        of, less = (repetitions.runs[run_id] for run_id in difference.ends)
+        of, less = (runs[run_id] for run_id in difference.ends)
         printed = difference.statistic("read_kb_per_s", of.count)
         mean, deviation = float(printed.mean), float(printed.deviation)
         mean_half = _INSIDE * 0.5 * 10.0**-printed.places
