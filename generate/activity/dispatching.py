@@ -6,11 +6,10 @@ from importlib.resources import files
 
 import numpy as np
 
-from ..model.control_program import Activity, allocate_shares, entry_of
 from ..model.measurement import TOD_PER_US
 from ..model.processors import Partitions
 from ..model.storage import Flows
-from ..model.system import Model, Sample, per_sample
+from ..model.system import Activity, Model, Sample, allocate_shares, entry_of, per_sample
 from ..numeric import F64, I64, around_one, capped, floor_int, partition
 
 _LOCKS = np.genfromtxt(
@@ -42,8 +41,10 @@ _OTHERS_IO_PER_S = 150
 
 @per_sample
 def processor_activity(sample: Sample) -> Activity:
-    """CP's work in the interval, by processor."""
-    return sample.model.activity.at(sample.interval, sample.times.cp)
+    """CP's work in the interval by processor, in proportion to CP time."""
+    totals = np.array([counts[sample.interval] for counts in sample.model.activity])
+    shape = (len(totals), len(sample.times.online))
+    return Activity(*partition(totals, np.broadcast_to(sample.times.cp, shape)))
 
 
 @per_sample
@@ -53,13 +54,12 @@ def service_counts(sample: Sample) -> tuple[I64, I64]:
     Returns:
         (processors, entries of PRCDIA) and (processors, entries of PRCINS).
     """
-    activity, mixes = processor_activity(sample), sample.model.mixes
-    demand, k = sample.model.demand, sample.interval
-    work = demand.users[k] * demand.load[k]
-    rng = sample.model.measurement.rng(f"services in interval {k}")
-    diagnoses = _by_entry(rng, work @ mixes.diagnoses, activity.diagnoses)
+    activity, model, k = processor_activity(sample), sample.model, sample.interval
+    work = model.demand.users[k] * model.demand.load[k]
+    rng = model.measurement.rng(f"services in interval {k}")
+    diagnoses = _by_entry(rng, work @ model.diagnosis_mix, activity.diagnoses)
     diagnoses[:, entry_of("prcdia", "44")] += activity.diagnose_44
-    return diagnoses, _by_entry(rng, work @ mixes.instructions, activity.simulations)
+    return diagnoses, _by_entry(rng, work @ model.instruction_mix, activity.simulations)
 
 
 def _by_entry(rng: np.random.Generator, weights: F64, totals: I64) -> I64:
@@ -196,9 +196,11 @@ _MOST_EMPTY = 20
 
 @per_sample
 def pages_moved(sample: Sample) -> Flows:
-    """Pages moved in the interval, by processor."""
+    """Pages moved in the interval, by processor, roughly in proportion to CP time."""
     rng = sample.model.measurement.rng(f"paging in interval {sample.interval}")
-    return sample.model.flows.at(sample.interval, sample.times.cp, rng)
+    totals = np.array([pages[sample.interval] for pages in sample.model.flows])
+    shape = (len(totals), len(sample.times.online))
+    return Flows(*partition(totals, sample.times.cp * around_one(rng, shape, 0.01)))
 
 
 def times_empty(taken: I64, available: int, seconds: int) -> I64:

@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ..model.control_program import allocate_shares, eligible_share, waiting_for_cpu
 from ..model.measurement import TOD_PER_S
 from ..model.population import BUSY
-from ..model.system import Sample, per_sample
+from ..model.system import Sample, allocate_shares, eligible_share, per_sample, waiting_for_cpu
 from ..numeric import F64, I64, Bool, capped, floor_int, partition, skewed
 from .volume_work import user_ios
 

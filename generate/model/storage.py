@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -63,8 +63,7 @@ class Levels:
         self.slots = pages("slots", demand.slots, targets.dasd_pages_per_user, _SLOT_SPREAD)
 
 
-@dataclass(frozen=True, slots=True)
-class Flows:
+class Flows(NamedTuple):
     """Pages that moved: (intervals,) of a run, or (processors,) of one interval."""
 
     fast_in: I64
@@ -111,16 +110,6 @@ class Flows:
             dasd_out=writes,
             moved_below_2g=flow("moves below", demand.moved_below_2g, targets.move_2g_rate),
         )
-
-    def at(self, interval: int, weights: F64, rng: np.random.Generator) -> Flows:
-        """The flows of one interval by processor, (processors,).
-
-        Args:
-            weights: (processors,) CP time of each.
-        """
-        totals = np.array([getattr(self, name)[interval] for name in self.__dataclass_fields__])
-        shape = (len(totals), len(weights))
-        return Flows(*partition(totals, weights * around_one(rng, shape, 0.01)))
 
 
 MOST_PATHS = 8

@@ -30,9 +30,8 @@ from ...schemas import Field, Group, Kind, Layout, Role, Type, layout, layouts, 
 from ...schemas.registry import build_all, shipped, site_folder
 from ...schemas.unplaced import unplaced
 from ..activity import dispatching, transactions, usage, volume_work
-from ..model.control_program import entry_of
 from ..model.measurement import SCM_PER_S, TOD_PER_S, TOD_PER_US
-from ..model.system import Sample
+from ..model.system import Sample, entry_of
 from ..numeric import Bool, floor_int, partition
 from ..scenario.scenario import UserGroup
 
