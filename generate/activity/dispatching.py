@@ -33,8 +33,6 @@ _MANAGEMENT = 0.004
 _COLLECTED_US = 900
 """CP requests data from the machine this long before a sample ends."""
 
-_DEMAND_SPREAD = 0.06
-
 _OTHERS_IO_PER_S = 150
 """I/Os that another partition starts in a second of processor time."""
 
@@ -158,11 +156,7 @@ def _demanded_us(lpars: Partitions, place: int, span: int, rng: np.random.Genera
         return np.zeros(count)
     if lpars.dedicated[place]:
         return np.full(count, float(span))
-    use = (
-        around_one(rng, count, _DEMAND_SPREAD)
-        * around_one(rng, 1, _DEMAND_SPREAD)
-        * lpars.demanded[place]
-    )
+    use = around_one(rng, count, 0.06) * around_one(rng, 1, 0.06) * lpars.demanded[place]
     demanded: F64 = np.minimum(use, min(lpars.limit(place) / count, 0.99)) * span
     return demanded
 

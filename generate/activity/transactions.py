@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,10 +13,8 @@ from ..numeric import F64, I64, U64, Bool, floor_int, partition, skewed
 UNI, MULTI, QUICK = 0, 1, 2
 """Users with one virtual processor, with several, and servers (quick dispatch)."""
 
-TEST_IDLE = 3 * TOD_PER_S // 10
+_TEST_IDLE = 3 * TOD_PER_S // 10
 """Time that a user without work stays in the dispatch list; then the transaction has ended."""
-
-_CLASSES = 3
 
 _LAST = 64
 """Divides an interval; no transaction ends in the last part, while CP takes the sample."""
@@ -24,11 +22,8 @@ _LAST = 64
 _SLOT = 0.25
 """Least length of a transaction as a share of its slot; a user's transactions do not overlap."""
 
-_UNEQUAL = 0.5
 
-
-@dataclass(frozen=True, slots=True)
-class EndedTransactions:
+class EndedTransactions(NamedTuple):
     """Transactions that ended in one interval.
 
     Attributes:
@@ -54,16 +49,15 @@ def ended_transactions(sample: Sample) -> EndedTransactions:
     """
     model, k = sample.model, sample.interval
     work, users = model.transactions, model.users
-    kind = users.each(
-        [
-            QUICK if g.guest == "server" else MULTI if g.virtual_processors > 1 else UNI
-            for g in users.groups
-        ]
+    kinds = (
+        QUICK if g.guest == "server" else MULTI if g.virtual_processors > 1 else UNI
+        for g in users.groups
     )
+    kind = users.each([*kinds])
     counts, weights = np.zeros(len(kind), dtype=np.int64), _ending_weights(sample)
     if weights.any():
         counts = partition(int(work.count[k]), weights)
-    by_class = np.bincount(kind, weights=counts, minlength=_CLASSES).astype(np.int64)
+    by_class = np.bincount(kind, weights=counts, minlength=3).astype(np.int64)
     if not by_class.any():
         by_class[UNI] = work.count[k]
     trivial = partition(int(work.trivial[k]), by_class.astype(np.float64))
@@ -102,8 +96,7 @@ def _time_for_ends(sample: Sample) -> tuple[I64, I64]:
     return whole - whole // _LAST, whole
 
 
-@dataclass(frozen=True, slots=True)
-class EndingTimes:
+class EndingTimes(NamedTuple):
     """Transactions that ended in one interval, (transactions,), user after user.
 
     Attributes:
@@ -136,11 +129,11 @@ def ending_times(sample: Sample) -> EndingTimes:
         for number, time in enumerate(times.tolist()):
             chosen = np.flatnonzero(mask & (kind == number))
             if len(chosen):
-                length[chosen] = partition(time, skewed(rng, len(chosen), _UNEQUAL))
+                length[chosen] = partition(time, skewed(rng, len(chosen), 0.5))
     room, whole = _time_for_ends(sample)
     after = floor_int(done * room[user])
     tod = np.uint64(sample.model.clock.end(k)) + after.astype(np.uint64)
-    suspended = tod - np.uint64(TEST_IDLE)
+    suspended = tod - np.uint64(_TEST_IDLE)
     begun = suspended - length.astype(np.uint64)
     return EndingTimes(user, trivial, tod, suspended, begun, after / whole[user])
 

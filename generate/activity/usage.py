@@ -6,8 +6,7 @@ virtual time that CP gave it; its memory is its virtual storage.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,8 +17,7 @@ from ..numeric import F64, I64, Bool, capped, floor_int, partition, skewed
 from .volume_work import user_ios
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(NamedTuple):
     """Resources used in one interval: CPU times in TOD units, counts.
 
     `virtual` and `cp` are (virtual processors,), everything else (users,).
@@ -46,20 +44,20 @@ def usage(sample: Sample) -> Usage:
     demand = users.demand * load * skewed(rng, n, users.restless) * sample.active
     paging = (demand + 0.02 * users.size) * sample.active * (0.5 + rng.random(n))
     writing = paging * (0.8 + 0.4 * rng.random(n))
-    totals = [
-        flows.fast_in[k] + flows.slow_in[k],
-        flows.out[k],
-        flows.migrated[k],
-        flows.stolen[k],
-        flows.dasd_in[k],
-        flows.dasd_out[k],
-        user_ios(sample),
+    shared = [
+        (flows.fast_in[k] + flows.slow_in[k], paging),
+        (flows.out[k], writing),
+        (flows.migrated[k], writing),
+        (flows.stolen[k], paging),
+        (flows.dasd_in[k], paging),
+        (flows.dasd_out[k], paging),
+        (user_ios(sample), demand),
     ]
-    weights = np.stack([paging, writing, writing, paging, paging, paging, demand])
+    totals, weights = zip(*shared, strict=True)
     virtual = _virtual(sample, demand)
     between = 0.5 + rng.random(len(owner))
     cp = _charged(sample, virtual, np.maximum(virtual, 1) * between * sample.active[owner])
-    return Usage(virtual, cp, *partition(np.array(totals), weights))
+    return Usage(virtual, cp, *partition(np.array(totals), np.stack(weights)))
 
 
 def _virtual(sample: Sample, demand: F64) -> I64:
@@ -89,8 +87,7 @@ def _charged(sample: Sample, virtual: I64, weights: F64) -> I64:
     return capped(total, weights, room) if fits else partition(total, weights)
 
 
-@dataclass(frozen=True, slots=True)
-class Holdings:
+class Holdings(NamedTuple):
     """Pages that each user holds at one sample, (users,), and the users in the lists.
 
     Attributes:
@@ -176,35 +173,18 @@ def dispatch_classes(sample: Sample) -> dict[str, I64]:
     return {"users": np.bincount(classes, minlength=3), "pages": pages.astype(np.int64)}
 
 
-@dataclass(frozen=True, slots=True)
-class _States:
-    """Shares of an interval by state, (virtual processors,) each; they add up to 1.
-
-    In the states up to `idle` a virtual processor is in the dispatch list.
-    """
-
-    running: F64
-    cpu_wait: F64
-    io_wait: F64
-    page_wait: F64
-    simulation_wait: F64
-    console_wait: F64
-    idle: F64
-    eligible: F64
-    dormant: F64
-
-
 _SHORT, _LONG = np.array([0.6, 0.3, 0.1]), np.array([0.0, 0.0, 1.0])
 """Shares of the dispatch classes of users rarely in the list, and of those mostly in it."""
 
 
 @per_sample
-def _processor_states(sample: Sample) -> _States:
-    """The states of the virtual processors in the interval.
+def _processor_states(sample: Sample) -> dict[str, F64]:
+    """Shares of the interval by state, (virtual processors,) each; they add up to 1.
 
-    Running time is processor time; the wait for a processor is in proportion to it. Other waits
-    follow from the group of the user and are divided among the user's virtual processors in
-    proportion to their running time.
+    In the states up to `idle` a virtual processor is in the dispatch list. Running time is
+    processor time; the wait for a processor is in proportion to it. Other waits follow from the
+    group of the user and are divided among the user's virtual processors in proportion to their
+    running time.
     """
     model, used = sample.model, usage(sample)
     span = int(model.timeline.tod[sample.interval])
@@ -224,7 +204,17 @@ def _processor_states(sample: Sample) -> _States:
     fit = np.minimum(left / np.maximum(waiting, 1e-9), 1.0)
     io, page, simulation, console = (wait * fit for wait in waits)
     idle = np.maximum(left - waiting * fit, 0.0)
-    return _States(running, cpu_wait, io, page, simulation, console, idle, eligible, 1.0 - listed)
+    return {
+        "running": running,
+        "cpu_wait": cpu_wait,
+        "io_wait": io,
+        "page_wait": page,
+        "simulation_wait": simulation,
+        "console_wait": console,
+        "idle": idle,
+        "eligible": eligible,
+        "dormant": 1.0 - listed,
+    }
 
 
 @per_sample
@@ -235,11 +225,10 @@ def state_counts(sample: Sample) -> tuple[dict[str, I64], I64]:
         (virtual processors,) by state; (3, virtual processors) by class in the dispatch list.
     """
     states, samples = _processor_states(sample), sample.high_frequency_samples
-    names = states.__dataclass_fields__
     rng = sample.model.measurement.rng(f"states in interval {sample.interval}")
-    every = np.stack([getattr(states, name) for name in names])
-    counts = dict(zip(names, allocate_shares(rng, every, samples), strict=True))
-    shares: F64 = np.where(states.dormant < 0.5, _LONG[:, None], _SHORT[:, None])
+    every = np.stack([*states.values()])
+    counts = dict(zip(states, allocate_shares(rng, every, samples), strict=True))
+    shares: F64 = np.where(states["dormant"] < 0.5, _LONG[:, None], _SHORT[:, None])
     dispatched = samples - counts["eligible"] - counts["dormant"]
     return counts, allocate_shares(rng, shares, dispatched)
 
@@ -258,15 +247,11 @@ def _group_shares(sample: Sample, running: F64) -> F64:
     return shares * parts
 
 
-Values = dict[str, Any]
-
-JIFFY = TOD_PER_S // 100
-"""A jiffy, the unit of processor times in Linux, in TOD units."""
-
-_LOAD_UNITS = 2048
+_JIFFY = TOD_PER_S // 100
+"""The unit of processor times in Linux, in TOD units."""
 
 
-def processor_jiffies(sample: Sample, chosen: I64, elapsed: I64) -> Values:
+def processor_jiffies(sample: Sample, chosen: I64, elapsed: I64) -> dict[str, I64 | F64]:
     """(chosen, processors) jiffies by use; the rest of the time is idle.
 
     Steal time is time in which CP works for the guest or makes it wait.
@@ -280,27 +265,27 @@ def processor_jiffies(sample: Sample, chosen: I64, elapsed: I64) -> Values:
     names = (*BUSY, "steal", "iowait", "idle")
     spent = np.empty((len(names), *at.shape))
     np.multiply(used.virtual[at], linux.modes[:, chosen, None], out=spent[: len(BUSY)])
-    spent[-3] = used.cp[at] + states.cpu_wait[at] * span
-    spent[-2] = states.io_wait[at] * span
+    spent[-3] = used.cp[at] + states["cpu_wait"][at] * span
+    spent[-2] = states["io_wait"][at] * span
     total = np.add.accumulate(spent[:-1])[-1]
     spent[-1] = np.maximum(span - total, 0.0)
     spent /= total + spent[-1]
     rng = sample.model.measurement.rng(
         f"{at.shape[1]} processors of linux in interval {sample.interval}"
     )
-    jiffies = floor_int(elapsed / JIFFY + rng.random(len(chosen)))
+    jiffies = floor_int(elapsed / _JIFFY + rng.random(len(chosen)))
     shares, totals = spent.reshape(len(spent), -1), np.repeat(jiffies, at.shape[1])
     parts = allocate_shares(rng, shares, totals).reshape(spent.shape)
     return dict(zip(names, parts, strict=True))
 
 
-def run_queue(sample: Sample, chosen: I64) -> Values:
+def run_queue(sample: Sample, chosen: I64) -> dict[str, I64 | F64]:
     """(chosen,) threads of each guest at the sample; (3, chosen) its load averages, 1/2048."""
     linux, states = sample.model.linux, _processor_states(sample)
     at = linux.virtual_processors(chosen)
     rng = sample.model.measurement.rng(f"{at.shape[1]} queues of linux at sample {sample.number}")
-    runnable = np.add.accumulate(states.running[at] + states.cpu_wait[at], axis=1)[:, -1]
-    waiting = np.add.accumulate(states.io_wait[at], axis=1)[:, -1]
+    runnable = np.add.accumulate((states["running"] + states["cpu_wait"])[at], axis=1)[:, -1]
+    waiting = np.add.accumulate(states["io_wait"][at], axis=1)[:, -1]
     by_chance = rng.random((3, len(chosen)))
     group = sample.model.users.group[linux.owner[chosen]]
     loads = (runnable + waiting) * linux.averages[:, sample.interval, group]
@@ -310,5 +295,5 @@ def run_queue(sample: Sample, chosen: I64) -> Values:
         "running": running,
         "threads": linux.threads[chosen] + running + np.floor(6 * by_chance[1]),
         "waiting": np.floor(waiting + by_chance[2]),
-        "loads": np.rint(loads * _LOAD_UNITS),
+        "loads": np.rint(loads * 2048),
     }

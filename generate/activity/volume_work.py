@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,17 +11,14 @@ from ..model.storage import Volumes
 from ..model.system import Sample, per_sample
 from ..numeric import F64, I64, around_one, floor_int, partition
 
-PATHS = 256
-
-AT_ONCE = 51
+_AT_ONCE = 51
 """SYTCPC counts samples by the number of busy paths, 0 to 50."""
 
 _NEVER_FULLER = 0.98
 """Maximal utilization of a volume; beyond it fewer I/Os start."""
 
 
-@dataclass(frozen=True, slots=True)
-class VolumeWork:
+class VolumeWork(NamedTuple):
     """Activity of the volumes in one interval, (volumes,).
 
     Attributes:
@@ -55,20 +52,14 @@ def volume_work(sample: Sample) -> VolumeWork:
     rng = sample.model.measurement.rng(f"volumes in interval {k}")
     varied = volumes.lasting * around_one(rng, len(online), 0.03) * online
     paging, rates = volumes.slots * volumes.is_page * varied, volumes.rates * varied
-    totals = [
-        flows.dasd_in[k],
-        flows.dasd_out[k],
-        volumes.user_ios[k],
-        volumes.spool_ios[k],
-        volumes.avoided[k],
+    shared = [
+        (flows.dasd_in[k], paging),
+        (flows.dasd_out[k], paging),
+        (volumes.user_ios[k], rates * ~volumes.is_cp),
+        (volumes.spool_ios[k], rates * volumes.is_spool),
+        (volumes.avoided[k], volumes.avoided_rate * varied),
     ]
-    weights = [
-        paging,
-        paging,
-        rates * ~volumes.is_cp,
-        rates * volumes.is_spool,
-        volumes.avoided_rate * varied,
-    ]
+    totals, weights = zip(*shared, strict=True)
     reads, writes, users, spool, avoided = partition(np.array(totals), np.stack(weights))
     page_starts = np.ceil((reads + writes) / volumes.pages_per_io).astype(np.int64)
     most = np.floor(_NEVER_FULLER * span_scm / np.maximum(volumes.service, 1e-9))
@@ -101,30 +92,26 @@ def user_ios(sample: Sample) -> int:
     return int((work.starts + work.avoided)[~sample.model.volumes.is_cp].sum())
 
 
-def path_use(sample: Sample) -> F64:
-    """(256,) utilization of each path; devices spread their I/Os evenly over their paths."""
-    ids = sample.model.volumes.path_ids
-    connect = volume_work(sample).connect / np.maximum((ids > 0).sum(axis=1), 1)
-    weights = np.repeat(connect, ids.shape[1])
-    moved = np.bincount(ids.reshape(-1), weights=weights, minlength=PATHS)
-    moved[0] = 0.0  # 0 stands for no path
-    use: F64 = np.minimum(moved / (sample.seconds * SCM_PER_S), 1.0)
-    return use
-
-
 @per_sample
 def path_samples(sample: Sample) -> tuple[I64, I64]:
     """High-frequency samples of the interval that found channel paths busy.
 
+    Devices spread their I/Os evenly over their paths.
+
     Returns:
         (256,) samples that found the path busy; (51,) samples by the number of busy paths.
     """
-    count = sample.high_frequency_samples
-    busy = np.rint(path_use(sample) * count).astype(np.int64)
+    count, ids = sample.high_frequency_samples, sample.model.volumes.path_ids
+    connect = volume_work(sample).connect / np.maximum((ids > 0).sum(axis=1), 1)
+    weights = np.repeat(connect, ids.shape[1])
+    moved = np.bincount(ids.reshape(-1), weights=weights, minlength=256)
+    moved[0] = 0.0  # 0 stands for no path
+    use = np.minimum(moved / (sample.seconds * SCM_PER_S), 1.0)
+    busy = np.rint(use * count).astype(np.int64)
     used = busy[busy > 0]
     rng = sample.model.measurement.rng(f"channel paths in interval {sample.interval}")
     order = np.argsort(rng.random((count, len(used))), axis=0, kind="stable")
     is_busy = np.zeros(order.shape, dtype=np.bool_)
     np.put_along_axis(is_busy, order, np.arange(count)[:, None] < used, axis=0)
-    at_once = np.minimum(is_busy.sum(axis=1), AT_ONCE - 1)
-    return busy, np.bincount(at_once, minlength=AT_ONCE)
+    at_once = np.minimum(is_busy.sum(axis=1), _AT_ONCE - 1)
+    return busy, np.bincount(at_once, minlength=_AT_ONCE)
