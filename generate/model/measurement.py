@@ -8,13 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...core.errors import CpmonError
-from ..numeric import F64, I64, U64, around_one, bell, capped, partition, random_stream
+from ..numeric import F64, I64, U64, around_one, bell, capped, floor_int, partition, random_stream
 from ..scenario.scenario import DOMAIN_NUMBERS, Run, Scenario
 
 TOD_PER_US = 4096
 TOD_PER_S = 1_000_000 * TOD_PER_US
-_ALWAYS_SAMPLED = 1
-"""The monitor's own domain."""
 SCM_PER_S = 1_000_000 / 128
 """Units of the channel subsystem's measurement times in a second."""
 
@@ -23,13 +21,10 @@ class Measurement:
     """The inputs of a generated run, with the random numbers of each part of the model.
 
     Attributes:
-        groups: the user groups with this run's counts.
-        users: number of users of all groups.
-        targets, machine, storage: of this run.
+        groups, users: the user groups with this run's counts; number of users.
         processors: number of processors that CP sees; each thread is one.
         sampled: numbers of the domains that are sampled.
         disturbances: those before the end of this run, in order.
-        frames: sizes of storage.
         warmup: intervals before the steady state; at least one interval is steady.
 
     Raises:
@@ -59,11 +54,11 @@ class Measurement:
         self.targets, self.machine, self.storage = run.targets, run.machine, run.storage
         self.processors = run.machine.cpus
         sampled = (DOMAIN_NUMBERS[name] for name in scenario.monitor.domains)
-        self.sampled = frozenset({_ALWAYS_SAMPLED, *sampled})
-        disturbances = sorted(
-            (*scenario.disturbances, *run.disturbances), key=lambda each: each.interval
-        )
-        self.disturbances = [each for each in disturbances if each.interval < self.intervals]
+        # The monitor's own domain, 1, is always sampled.
+        self.sampled = frozenset({1, *sampled})
+        both = (*scenario.disturbances, *run.disturbances)
+        disturbances = (each for each in both if each.interval < self.intervals)
+        self.disturbances = sorted(disturbances, key=lambda each: each.interval)
         self.frames = Frames(scenario, run)
         self.warmup = min(run.warmup_intervals, self.intervals - 1)
 
@@ -72,8 +67,7 @@ class Measurement:
         return random_stream(self.seed, self.scenario.name, self.run.run_id, noun)
 
 
-FRAMES_PER_MIB = 256
-FRAMES_BELOW_2G = 2048 * FRAMES_PER_MIB
+_FRAMES_PER_MIB = 256
 
 
 class Frames:
@@ -93,14 +87,14 @@ class Frames:
 
     def __init__(self, scenario: Scenario, run: Run) -> None:
         storage = run.storage
-        total = storage.central_mib * FRAMES_PER_MIB
-        self.below = min(total, FRAMES_BELOW_2G)
+        total = storage.central_mib * _FRAMES_PER_MIB
+        self.below = min(total, 2048 * _FRAMES_PER_MIB)
         self.above = total - self.below
-        self.locked = storage.locked_below_2g_mib * FRAMES_PER_MIB
-        self.nonpageable = storage.nonpageable_mib * FRAMES_PER_MIB + self.locked
+        self.locked = storage.locked_below_2g_mib * _FRAMES_PER_MIB
+        self.nonpageable = storage.nonpageable_mib * _FRAMES_PER_MIB + self.locked
         self.pageable = self.below - self.nonpageable
-        self.cache_below = storage.cache_below_2g_mib * FRAMES_PER_MIB
-        self.cache_above = storage.cache_above_2g_mib * FRAMES_PER_MIB
+        self.cache_below = storage.cache_below_2g_mib * _FRAMES_PER_MIB
+        self.cache_above = storage.cache_above_2g_mib * _FRAMES_PER_MIB
         self.available_below = storage.available_below_frames
         self.available_above = storage.available_above_frames if self.above else 0
         self.users_below = max(0, self.pageable - self.cache_below - self.available_below)
@@ -109,12 +103,12 @@ class Frames:
         share = storage.resident_above_share
         room = self.users_above / max(self.for_users, 1)
         self.users_above_share = room if share is None else share
-        self.expanded = storage.expanded_mib * FRAMES_PER_MIB
+        self.expanded = storage.expanded_mib * _FRAMES_PER_MIB
         paging = [g for g in scenario.volumes if g.kind == "page"]
         self.slots = sum(g.count * g.cylinders * g.pages_per_cylinder for g in paging)
 
 
-EPOCH_US = 2_208_988_800_000_000
+_EPOCH_US = 2_208_988_800_000_000
 """Microseconds from the TOD epoch, 1900, to the Unix epoch, 1970."""
 
 _UNIX_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
@@ -195,7 +189,7 @@ class Clock:
     def __init__(self, measurement: Measurement, timeline: Timeline) -> None:
         rng, n = measurement.rng("clock"), measurement.intervals
         since = (measurement.run.start - _UNIX_EPOCH) // dt.timedelta(microseconds=1)
-        start = (since + EPOCH_US) * TOD_PER_US
+        start = (since + _EPOCH_US) * TOD_PER_US
         self.origin = start + int(rng.integers(0, TOD_PER_US * 1_000_000))
         self.ends = np.concatenate([[0], np.cumsum(timeline.tod)])
         late = (bell(rng, n) * _JITTER).astype(np.int64)
@@ -210,7 +204,7 @@ class Clock:
 
     def end_moment(self, sample: int) -> dt.datetime:
         """When a sample ends, UTC, to the microsecond."""
-        return _UNIX_EPOCH + dt.timedelta(microseconds=self.end(sample) // TOD_PER_US - EPOCH_US)
+        return _UNIX_EPOCH + dt.timedelta(microseconds=self.end(sample) // TOD_PER_US - _EPOCH_US)
 
     def records(self, sample: int, before_end: int, count: int) -> U64:
         """TOD of `count` records; the first is `before_end` records before the sample's last."""
@@ -267,20 +261,15 @@ class Allocation:
         return np.where(self.timeline.steady, 1.0, self.measurement.run.warmup_tx_share)
 
     def levels(self, noun: str, natural: F64, target: float | None, spread: float) -> I64:
-        """(intervals + 1,) a level at each sample.
+        """(intervals + 1,) a level at each sample, from the natural one in each interval.
 
         The target is the mean over the samples that end a steady interval, and the level at the
         first sample, too, so that a reader may include that one or not.
-
-        Args:
-            noun: as above.
-            natural: (intervals,).
         """
         line = self.timeline
         varied = around_one(self.measurement.rng(noun), len(natural), spread)
         if target is None:
-            natural_levels: I64 = np.rint(np.concatenate([natural[:1], natural * varied]))
-            return natural_levels.astype(np.int64)
+            return floor_int(np.rint(np.concatenate([natural[:1], natural * varied])))
         levels = np.full(len(natural) + 1, round(target), dtype=np.int64)
         later = np.concatenate([[False], line.steady])
         levels[later] = partition(round(target * int(line.steady.sum())), varied[line.steady])

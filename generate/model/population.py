@@ -9,6 +9,7 @@ import datetime as dt
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,21 +18,14 @@ from ..numeric import F64, I64, Bool, around_one, bell, floor_int, skewed
 from ..scenario.scenario import Disturbance, FileSystem, GuestProcess, UserGroup, Workload
 from .measurement import TOD_PER_S, Allocation, Measurement
 
-_WAITS = (
-    *("io_wait_share", "page_wait_share", "simulation_wait_share", "console_wait_share"),
-    "dispatched_share",
-)
+_WAITS = ("io_wait_share", "page_wait_share", "simulation_wait_share", "console_wait_share")
 _MODES = {"ESA": 0x40, "XA": 0x20, "XC": 0x08, "Z": 0x44}
 """CALMODE: architecture of the virtual machine; Z is an ESA one that has entered z/Architecture."""
-
-_SERVICE_MACHINE = 0x80
-"""USELON_CALSTAT of a service machine."""
 
 _IOS = ("console_ios_per_s", "unit_record_ios_per_s", "network_ios_per_s")
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """Some users log on or off early in an interval."""
 
     interval: int
@@ -84,11 +78,7 @@ class Population:
         return counts
 
     def sums_at(self, intervals: int, of_groups: list[int]) -> I64:
-        """(intervals + 1,) sum of a figure over the users logged on at each sample.
-
-        Args:
-            of_groups: (groups,) the figure of each user of a group.
-        """
+        """(intervals + 1,) sum of a figure of groups over the users logged on at each sample."""
         figures = np.array(of_groups, dtype=np.int64)[self.group]
         sums = np.full(intervals + 1, int(figures[self.at(0)].sum()), dtype=np.int64)
         for change in self.changes:
@@ -114,12 +104,11 @@ def matching(names: npt.NDArray[np.str_], patterns: str) -> Bool:
 def user_ids(groups: tuple[UserGroup, ...]) -> npt.NDArray[np.str_]:
     """(users,) ids: a group's prefix and a number, eight characters."""
     ids = [
-        np.char.add(
-            g.prefix, np.char.zfill(np.arange(1, g.count + 1).astype(str), 8 - len(g.prefix))
-        )
-        for g in groups
+        f"{group.prefix}{number:0{8 - len(group.prefix)}d}"
+        for group in groups
+        for number in range(1, group.count + 1)
     ]
-    return np.concatenate([np.zeros(0, "U8"), *ids])
+    return np.array(ids, dtype=np.str_)
 
 
 class Users:
@@ -156,12 +145,13 @@ class Users:
         self.processors = self.each([g.virtual_processors for g in self.groups])
         self.share = self.each([g.share for g in self.groups])
         self.modes = self.each([_MODES[g.architecture] for g in self.groups])
-        self.status = self.each([_SERVICE_MACHINE * (g.guest == "server") for g in self.groups])
+        # USELON_CALSTAT of a service machine is X'80'.
+        self.status = self.each([0x80 * (g.guest == "server") for g in self.groups])
         self.storage = self.each([g.storage_mib << 20 for g in self.groups])
         self.base = np.cumsum(self.processors) - self.processors
         self.owner = np.repeat(np.arange(len(self.names)), self.processors)
         self.address = np.arange(len(self.owner)) - self.base[self.owner]
-        self.waits = self._figures(*_WAITS)[:, self.owner]
+        self.waits = self._figures(*_WAITS, "dispatched_share")[:, self.owner]
         self.ios = self._figures(*_IOS)
         self.transactions = self._figures("transactions_per_s")[0]
 
@@ -181,16 +171,6 @@ class Users:
         return of_processors
 
 
-FAST_DIAGNOSE_SINCE = "5.2.0"
-"""From this level on CP handles most DIAGNOSE X'44' in a few instructions."""
-
-MOVES_BELOW_UNTIL = "5.2.0"
-"""Up to this level pages for I/O and for CP itself must be below 2 GB."""
-
-TIMERS_ON_MASTER_UNTIL = "4.3.0"
-"""Up to this level only the master processor serves timer requests."""
-
-_FAST_SHARE = 0.92
 _MOVED_SHARE = 0.3
 _MIGRATED_SHARE = 0.5
 
@@ -268,7 +248,8 @@ class Demand:
         self.simulations = 2 * timers + simulations
         self.diagnoses = total("diagnoses_per_s")
         diagnose_44 = total("diagnose_44_per_s")
-        fast = _FAST_SHARE if level >= FAST_DIAGNOSE_SINCE else 0.0
+        # From 5.2.0 on CP handles most DIAGNOSE X'44' in a few instructions.
+        fast = 0.92 if level >= "5.2.0" else 0.0
         self.diagnose_44, self.diagnose_44_fast = diagnose_44 * (1 - fast), diagnose_44 * fast
         self.transactions = total("transactions_per_s")
         self.volume_load = self._volume_load(work)
@@ -305,7 +286,8 @@ class Demand:
     def _move_pages(self, ios: F64) -> None:
         measurement, storage = self.measurement, self.measurement.storage
         frames = measurement.frames
-        bound = measurement.run.cp_level < MOVES_BELOW_UNTIL and frames.above > 0
+        # Before 5.2.0 pages for I/O and for CP itself must be below 2 GB.
+        bound = measurement.run.cp_level < "5.2.0" and frames.above > 0
         self.moved_below_2g = ios * frames.users_above_share * _MOVED_SHARE * bound
         paged = self.slots - np.minimum(self.slots, 0.05 * self.resident)
         self.dasd_pages = 2 * paged * storage.churn_per_s
@@ -351,8 +333,7 @@ _BUSY_SHARES = np.array([0.72, 0.01, 0.2, 0.02, 0.05])
 _LOAD_MINUTES = (1, 5, 15)
 
 
-@dataclass(frozen=True)
-class Reported:
+class Reported(NamedTuple):
     """An item that daemons of some guests report: a file system, a process or a process summary.
 
     Attributes:
@@ -370,9 +351,8 @@ def _reported(
     users: Users, listed: Callable[[UserGroup], Sequence[FileSystem | GuestProcess | UserGroup]]
 ) -> list[Reported]:
     """All items of the groups, with the users of the group; buffers have even numbers."""
-    group = users.each(list(range(len(users.groups))))
     return [
-        Reported(np.flatnonzero(group == place), 2 * number, item)
+        Reported(np.flatnonzero(users.group == place), 2 * number, item)
         for place, each in enumerate(users.groups)
         for number, item in enumerate(listed(each))
     ]
@@ -420,11 +400,7 @@ class Linux:
         self.by_processors = [np.flatnonzero(self.processors == count) for count in counts]
 
     def virtual_processors(self, chosen: I64) -> I64:
-        """(chosen, processors) indices of the guests' virtual processors.
-
-        Args:
-            chosen: indices of guests, all with the same number of processors.
-        """
+        """(chosen, processors) indices of virtual processors of guests with as many processors."""
         count = int(self.processors[chosen[0]]) if len(chosen) else 0
         return self._base[chosen, None] + np.arange(count)
 
