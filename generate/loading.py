@@ -46,10 +46,6 @@ from .scenario.scenario import (
 
 _MULTITHREADING_SINCE = "6.3.0"
 """The first level that runs several threads on a core, and that parks processors."""
-_CONTINUED_SINCE = "7.3.0"
-"""The first level that continues a partition in another SYTCUP."""
-_EXPANDED_UNTIL = "6.3.0"
-"""The last level that has expanded storage."""
 
 
 def _check_names(scenario: Scenario, place: Place) -> None:
@@ -90,8 +86,9 @@ def _check_run(scenario: Scenario, run: Run, place: Place) -> None:
     machine, storage = run.machine, run.storage
     for key, used, since, until in (
         ("machine.threads", machine.threads > 1, _MULTITHREADING_SINCE, ""),
-        ("machine.processors_per_record", machine.processors_per_record, _CONTINUED_SINCE, ""),
-        ("storage.expanded_mib", storage.expanded_mib, "", _EXPANDED_UNTIL),
+        # From 7.3.0 on a partition can continue in another SYTCUP.
+        ("machine.processors_per_record", machine.processors_per_record, "7.3.0", ""),
+        ("storage.expanded_mib", storage.expanded_mib, "", "6.3.0"),
     ):
         if used:
             _check_level(run, place(key), key, since, until)
@@ -440,7 +437,6 @@ def parse_scenario(text: str, file: str) -> Scenario:
 
 
 def _checked(document: Document) -> Scenario:
-    """The scenario in a file, after all checks."""
     table = document.read(ScenarioTable)
     scenario = Scenario(
         **_values(table, ScenarioKeys),
@@ -500,5 +496,4 @@ def _values(table: Any, kind: type[RunKeys | ScenarioKeys]) -> dict[str, Any]:
 
 
 def _shipped() -> Traversable:
-    """The folder of the scenarios that come with the package."""
     return files(__package__.rpartition(".")[0]) / "scenarios"

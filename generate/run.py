@@ -129,9 +129,8 @@ _DAYS = ("MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY", "SU
 
 _COUNTED = ("virtual_cpu_cs", "cp_cpu_cs", "virtual_ios", "page_reads", "page_writes")
 _AT_LOGON = np.array([(300, 900), (20, 60), (3000, 6000), (0, 40), (0, 1)]).T
-"""Range of each count at logon, when the guest was started: (least, most + 1)."""
 _BETWEEN = np.array([(1, 4), (0, 2), (0, 12), (0, 1), (0, 1)]).T
-"""Range of the delta of each count between two samples."""
+"""Ranges, (least, most + 1), of each count at logon, and of its delta between two samples."""
 
 _Series = Mapping[str, tuple[int, ...]]
 """Measure -> its samples; measures that were not taken are missing."""
@@ -145,7 +144,6 @@ def repetition_files(
     Args:
         start: when the run begins; the first sample begins some seconds later.
         user: user id of the guest that is measured.
-        seed: the same seed gives the same files.
 
     Raises:
         CpmonError: no samples have the printed figures of the scenario.

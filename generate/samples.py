@@ -45,11 +45,9 @@ _CANDIDATES = 2_000_000
 
 
 class _PairedRates(NamedTuple):
-    """Goal of the search: mean and deviation of the rates.
+    """Goal of the search: ranges of mean and deviation (divisor N) of all rates, KB/s.
 
-    Attributes:
-        kb_of, kb_less: KB moved in each sample of the run, and of the run taken away.
-        mean, deviation: (low, high): of the rates over all samples, KB/s; divisor N.
+    `kb_of`, `kb_less`: KB moved in each sample of the run, and of the run taken away.
     """
 
     kb_of: int
@@ -58,19 +56,15 @@ class _PairedRates(NamedTuple):
     deviation: tuple[float, float]
 
     def sums(self, pairs: I64) -> tuple[F64, F64]:
-        """Sums of the rates and of their squares, KB/s, over the last axis.
+        """Sums of the rates and of their squares, KB/s, of (..., 2, samples) rates of both runs.
 
         A pair without a time difference has the rate 1e12.
-
-        Args:
-            pairs: (..., 2, samples) rates of the run and of the run taken away.
         """
         seconds = self.kb_of / pairs[..., 0, :] - self.kb_less / pairs[..., 1, :]
         rates = (self.kb_of - self.kb_less) / np.maximum(seconds, 1e-6)
         return rates.sum(axis=-1), (rates * rates).sum(axis=-1)
 
     def is_met(self, total: F64, squares: F64, count: int) -> Bool:
-        """Whether the sums give the printed mean and deviation."""
         mean = total / count
         variance = squares / count - mean * mean
         low, high = self.deviation
@@ -88,13 +82,9 @@ class _PairedRates(NamedTuple):
 
 
 def _pair_rates(goal: _PairedRates, of: I64, less: I64, rng: np.random.Generator) -> I64 | None:
-    """(2, samples) of two runs, paired and slightly changed to meet the goal.
+    """(2, samples) of two runs, paired and slightly changed to meet the goal; None if none do.
 
-    Args:
-        of, less: (samples,) rates of the two runs. Sum and sum of squares of each stay the same.
-
-    Returns:
-        None if the search found no such samples.
+    Sum and sum of squares of each run stay the same.
     """
     pair = _paired(goal, of, less, rng)
     count = len(of)
@@ -143,11 +133,7 @@ def _swapped(pairs: I64, up: I64, down: I64) -> I64:
 
 
 def _both(goal: _PairedRates, rest: I64, variants: list[I64], count: int) -> I64 | None:
-    """(2, 1): a variant of each half that meet the goal together, or None.
-
-    Args:
-        rest: (2, samples) in neither half. count: of all samples.
-    """
+    """(2, 1): a variant of each half that meet the goal with the rest of all samples, or None."""
     fixed_total, fixed_squares = goal.sums(rest)
     (total_a, squares_a), (total_b, squares_b) = map(goal.sums, variants)
     order = np.argsort(total_b, kind="stable")
@@ -233,12 +219,9 @@ class _Nearness(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """The search for one series.
+    """The search for one series with a total, and (samples,) a range of each.
 
-    Attributes:
-        total: sum of the series.
-        goals: the first one has a constant `other`, which makes it the series' own deviation.
-        least, most: (samples,), the range of each.
+    The first goal has a constant `other`, which makes it the series' own deviation.
     """
 
     total: int
@@ -259,10 +242,8 @@ class _Search:
         """Samples that meet the goals before they are rounded and limited to their range.
 
         They have a component along each of the other series, of the length that its goal needs,
-        and a random component orthogonal to all of them.
-
-        Args:
-            tail: how far one sample stands out on the side where there is more room.
+        and a random component orthogonal to all of them. One sample stands out by `tail` on the
+        side where there is more room.
         """
         count, mean = len(self.least), self.total / len(self.least)
         fixed, remaining, directions = _along(self.goals, self.total)

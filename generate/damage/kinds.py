@@ -128,11 +128,7 @@ class DumpStream:
             yield self._take(have // FRAME * FRAME or have)
 
     def until_frame(self, place: int, is_match: Callable[[U8], Bool], what: str) -> Iterator[bytes]:
-        """Yield up to the first matching frame at or after `place`.
-
-        Args:
-            is_match: which of (frames, 4096) match.
-            what: the frame's name in a message.
+        """Yield up to the first matching frame, `what` in a message, at or after `place`.
 
         Raises:
             DamageError: the dump ends before.
@@ -220,12 +216,10 @@ class DamageKind:
     """A kind of damage.
 
     Attributes:
-        name: in requests.
         apply: the function; None if it damages the compressed file.
         placed: whether it has a place.
         count: default count; None if it has no count.
-        counts: unit of the count.
-        least: the smallest count.
+        counts, least: unit of the count; the smallest one.
     """
 
     name: str
@@ -448,10 +442,7 @@ def _changed(
 
 
 def _announced(control: bytes) -> list[tuple[int, int]]:
-    """Data areas that a control record announces: (bytes before the data in its frame, length).
-
-    Empty for a frame that is no control record.
-    """
+    """Data areas that a control record announces: (bytes before the data in its frame, length)."""
     sets = []
     if len(control) == FRAME and are_controls(np.frombuffer(control, np.uint8).reshape(1, FRAME)):
         for flag, mask_a, mask_b, start, end in ENTRY.iter_unpack(control[CONTROL_AREA:]):

@@ -131,7 +131,6 @@ def check_compressed(damages: Iterable[Damage], *, compressed: bool) -> None:
 
 
 def _resolved(damage: Damage, size: int | None, rng: np.random.Generator) -> int:
-    """The place as an offset in the dump."""
     place = damage.place
     if not damage.kind.placed:
         return 0
@@ -184,6 +183,5 @@ def _count(text: str, kind: DamageKind, whole: str) -> int | None:
 
 
 def _usage(kind: DamageKind) -> str:
-    """The syntax of a request of a kind."""
     place = ":PLACE" if kind.placed else ":" if kind.count is not None else ""
     return f"{kind.name}{place}{':COUNT' if kind.count is not None else ''}"

@@ -41,12 +41,8 @@ class Block:
 def sample_frames(blocks: Iterable[Block], end_tod: int) -> U8:
     """Records packed into frames, in order; none crosses a frame.
 
-    A frame that is followed by another ends with MTREOF, the last with MTREND; the rest of a frame
-    is zero.
-
-    Args:
-        blocks: the records, type after type.
-        end_tod: TOD of the interval-end record.
+    A frame that is followed by another ends with MTREOF, the last with MTREND at `end_tod`; the
+    rest of a frame is zero.
 
     Returns:
         (frames, 4096) bytes.
@@ -73,14 +69,10 @@ def event_frames(blocks: Iterable[Block]) -> U8:
     """Event records packed into frames, in the order of their time stamps.
 
     A frame that is followed by another ends with MTREOF. The last one ends with its last record:
-    the end address of the entry is there.
-
-    Args:
-        blocks: the records, type after type; those of one time stay in the order given.
+    the end address of the entry is there. Records of one time stay in the order given.
 
     Returns:
-        (bytes,) from the first byte of the first frame to the last byte of the last record; empty
-        without records.
+        (bytes,) from the first byte of the first frame to the last byte of the last record.
     """
     frames, used = _packed(blocks, by_time=True)
     return frames[:used]
@@ -123,7 +115,6 @@ def _offsets(lengths: I64) -> tuple[I64, I64]:
 
 
 def _scatter(out: U8, offsets: I64, records: U8) -> None:
-    """Copy records of one length to their offsets."""
     length = records.shape[1]
     target = np.ndarray((len(out) - length + 1,), f"V{length}", out, 0, (1,))
     target[offsets] = records.view(f"V{length}")[:, 0]
@@ -135,7 +126,6 @@ ENTRY = struct.Struct(">BBBxII")
 """An entry of a control record: flag, two domain masks, first and last address."""
 CONTROL_AREA = _BUFFER.size
 """Offset of the first entry of a control record."""
-_MESSAGE_PENDING = 9
 
 SEGMENT = 0x01000000
 """Address of the monitor segment: a saved segment at 16 MiB."""
@@ -145,10 +135,8 @@ class Ring:
     """A ring buffer in the monitor segment.
 
     A set is contiguous. It begins after the previous set if it fits into the frame in which that
-    ended, else at the next frame, or at the front if the rest of the ring is too small.
-
-    Args:
-        address: of its first byte. size: bytes, a multiple of a frame.
+    ended, else at the next frame, or at the front if the rest of the ring is too small. The size is
+    a multiple of a frame.
     """
 
     def __init__(self, address: int, size: int) -> None:
@@ -192,12 +180,12 @@ def entry(flag: int, domains: Iterable[int], start: int, length: int) -> bytes:
 def control_record(message: int, entries: Sequence[bytes]) -> bytes:
     """The 4096-byte record (MWTBK) before the data that its entries describe.
 
-    It begins with a copy of the IUCV message-pending interrupt buffer. The class text is
+    It begins with a copy of the IUCV message-pending (9) interrupt buffer. The class text is
     inferred: the flag bytes of the entries.
     """
     text = bytes(each[0] for each in entries).ljust(4, b"\x40")
     last = SEGMENT + ENTRY.size * len(entries) - 1
-    buffer = _BUFFER.pack(1, 0, _MESSAGE_PENDING, message, text, SEGMENT, last, 0)
+    buffer = _BUFFER.pack(1, 0, 9, message, text, SEGMENT, last, 0)
     return (buffer + b"".join(entries)).ljust(FRAME, b"\x00")
 
 
@@ -210,23 +198,15 @@ def event_block(records: bytes | U8) -> bytes:
     return bytes(records).ljust(-(-len(records) // FRAME) * FRAME, b"\x00")
 
 
-_RING_SHARE = 8
-_FILLED_SHARE = 4
-"""CP notifies the reader when 1 / this of the ring of events is full."""
-
-
 class Delivery:
-    """Delivery of data by CP through the monitor segment, message by message.
+    """Delivery of data by CP through a monitor segment of some bytes, message by message.
 
     An eighth of the segment is for events. If the events of an interval fill more than a quarter of
     that, they are delivered in parts before the sample; the last part comes with the sample.
-
-    Args:
-        size: of the monitor segment in bytes.
     """
 
     def __init__(self, size: int) -> None:
-        room = size // _RING_SHARE // FRAME * FRAME
+        room = size // 8 // FRAME * FRAME
         self._events = Ring(SEGMENT + FRAME, room)
         self._samples = Ring(SEGMENT + FRAME + room, size - FRAME - room)
         self._messages = 0
@@ -234,16 +214,13 @@ class Delivery:
     def interval(
         self, blocks: Sequence[Block], events: Sequence[Block], end_tod: int
     ) -> Iterator[Chunk]:
-        """Control records, each followed by the data of its entries.
-
-        Args:
-            blocks: the sample. events: those before it. end_tod: end of the sample.
+        """Control records, each followed by the data of its entries: events, then the sample.
 
         Raises:
             CpmonError: the segment cannot hold the sample.
         """
         data, domains = event_frames(events), set_domains(events)
-        room = self._events.size // _FILLED_SHARE // FRAME * FRAME
+        room = self._events.size // 4 // FRAME * FRAME
         entries, waiting = list[bytes](), list[Chunk]()
         for at in range(0, len(data), room):
             if entries:
@@ -257,7 +234,6 @@ class Delivery:
         yield from self._announced(entries, [*waiting, frames.reshape(-1).data])
 
     def _announced(self, entries: Sequence[bytes], data: Sequence[Chunk]) -> Iterator[Chunk]:
-        """A control record and the data that its entries describe."""
         self._messages += 1
         yield control_record(self._messages, entries)
         yield from data
@@ -269,14 +245,12 @@ Container = Literal["monwrite", "monreader"]
 def captured(chunks: Iterable[Chunk]) -> Iterator[bytes]:
     """Converts the chunks of a MONWRITE file to those of a monreader stream.
 
-    Args:
-        chunks: control records, each followed by one chunk for each of its entries.
+    Control records are each followed by one chunk for each of their entries.
     """
     waiting = iter(chunks)
     for control in waiting:
-        entries = bytes(control[CONTROL_AREA:FRAME])
-        for at in range(0, len(entries), ENTRY.size):
-            element = entries[at : at + ENTRY.size]
+        for at in range(CONTROL_AREA, FRAME, ENTRY.size):
+            element = bytes(control[at : at + ENTRY.size])
             if not any(element):
                 break
             *_, start, end = ENTRY.unpack(element)

@@ -74,7 +74,6 @@ class Encoding:
             an entry without fields of known length.
 
     Attributes:
-        length: bytes of a record.
         places: of the fields that the release has, by name.
         blank: (length,) a record without values: header, blanks, and locators of its entries.
 
@@ -177,14 +176,9 @@ class Encoding:
                 )
 
     def _lay(self, table: Layout, prefix: str, base: int, length: int, count: int = 0) -> int:
-        """Find the places in a record, or in entries of `length` bytes.
+        """Find the places in a record, or in `count` entries; returns the length so far.
 
-        Args:
-            base: first byte of the record or of the first entry.
-            count: of entries, or 0 outside of entries.
-
-        Returns:
-            The length with appended groups.
+        `base`: first byte of the record or of the first entry.
         """
         stride = length if count else 0
         for field in (f for f in table.placed if f.type is not Type.COUNTED):
@@ -255,10 +249,7 @@ class Encoding:
         return start + size * count
 
     def _blank(self) -> U8:
-        """A record with its header, blank texts, and locators of its entries.
-
-        Bytes of unknown fields of later releases are not zero.
-        """
+        """See `blank`; bytes of unknown fields of later releases are not zero."""
         record = np.zeros((1, self.length), dtype=np.uint8)
         if self._is_later:
             behind = record[0, self._unknown]
@@ -279,11 +270,9 @@ class Encoding:
 
 
 def filled(encoding: Encoding, names: Iterable[str], rows: int, number: int, end: int) -> Values:
-    """Filler values of some fields in all rows of a sample, for fields that the release has.
+    """Filler values of some fields in all rows, for fields that the release has.
 
-    Args:
-        number: of the sample, or of the interval of an event.
-        end: TOD clock at its end.
+    `number`: of the sample, which ends at TOD clock `end`, or of the interval of an event.
     """
     present = sorted(encoding.places.keys() & set(names))
     return {name: _value(name, encoding.places[name], rows, number, end) for name in present}
@@ -318,14 +307,7 @@ _CODES = {Type.CHAR: "cp037", Type.GUEST: "cp037", Type.COUNTED: "utf-8"}
 
 
 def text_bytes(texts: Any, width: int, code: str = "cp037") -> npt.NDArray[np.void]:
-    """Texts as EBCDIC, or in another code, padded with blanks to `width` bytes.
-
-    Args:
-        texts: one text or (rows,) of them.
-
-    Returns:
-        (rows,) of `width` bytes; one row for one text.
-    """
+    """(rows,): one or (rows,) texts as EBCDIC, or in another code, padded to `width` bytes."""
     strings = np.atleast_1d(np.asarray(texts, dtype=np.str_))
     if not strings.size:
         return np.empty(0, dtype=f"V{width}")
@@ -458,11 +440,7 @@ class _Column:
         self._field, self._target = place.field, place.view(records)
 
     def update(self, value: Any, present: Bool | None = None) -> None:
-        """Write a level, a text in the code of its field; or add deltas to a counter.
-
-        Args:
-            present: (rows,) rows whose deltas are added; all by default.
-        """
+        """Write a level, a text in the code of its field; or add deltas of present rows."""
         if self.total is not None:
             where = True if present is None else _spread(present, self.total.shape)
             self.write(np.add(self.total, _whole(value), out=self.total, where=where))
@@ -479,7 +457,6 @@ class _Column:
 
 
 def _whole(delta: Any) -> Any:
-    """Deltas as 64-bit integers."""
     return np.asarray(delta).astype(np.int64, copy=False)
 
 

@@ -42,11 +42,8 @@ _SESSIONS = ("useact", "useint", "aplsdt")
 class _SessionProgress:
     """Rows of a sample record in the course of an interval, for the records at a session's end.
 
-    Attributes:
-        rows: (rows,) indices, ascending.
-        counts: number of entries of each group of the records.
-        begun: (rows,) or (rows, entries) by field: values at the beginning of the interval.
-        deltas: (rows,) or (rows, entries) by counter: deltas of the interval.
+    `rows` are their indices, ascending, `counts` the entries of each group, `begun` the values at
+    the beginning of the interval by field, `deltas` those of the interval by counter.
     """
 
     rows: I64
@@ -55,14 +52,11 @@ class _SessionProgress:
     deltas: Mapping[str, npt.NDArray[Any]]
 
     def at(self, places: I64, share: F64, target: str) -> dict[str, npt.NDArray[Any]]:
-        """Values of the fields that another record type shares, at some moments of the interval.
-
-        Levels are those at the beginning of the interval.
+        """Values of the fields that a target layout shares, at some moments of the interval.
 
         Args:
             places: (events,) indices into the rows.
-            share: (events,) share of the deltas that has happened.
-            target: layout of the other record type.
+            share: (events,) share of the deltas that has happened; levels do not change.
         """
         # A field over the bytes of another one has no value of its own.
         fields = {name for name, row in named_rows(layout(target)) if not getattr(row, "of", "")}
@@ -87,7 +81,6 @@ _Progress = Mapping[str, Sequence[_SessionProgress]]
 
 
 def _interval_events(sample: Sample, progress: _Progress) -> list[EventBatch]:
-    """The events of the interval before a sample."""
     events = sample.model.measurement.scenario.monitor.events
     if sample.model.timeline.starts(sample.number):
         return []
@@ -172,11 +165,7 @@ _Command = tuple[int, str]
 
 
 def _monitor_commands(model: Model, number: int, started: int) -> list[_Command]:
-    """The commands before a sample at which monitoring begins, by time.
-
-    Args:
-        started: TOD at which monitoring started.
-    """
+    """The commands before a sample at which monitoring begins, at a TOD, by time."""
     if model.timeline.starts(number):
         return [(started, "MONITOR START")]
     interval = model.timeline.interval_of(number)
@@ -214,10 +203,6 @@ class _Writer:
         given: values that distinguish the type from others of the record.
         sample: the first one after an IPL. wrapping: whether a counter is to wrap soon.
         sampled: whether the records are written; if not, they are encoded for the events only.
-
-    Attributes:
-        stamps: (rows,) TOD of each in the last sample, where the type depends on it.
-        present: (rows,) which had a record in the last sample.
     """
 
     def __init__(
@@ -237,6 +222,7 @@ class _Writer:
             sizes=record.counts("sizes", scope),
         )
         span = int(model.timeline.tod[sample.interval])
+        # TOD of each row in the last sample, where the type depends on it.
         self.stamps = np.full(self.encoder.rows, np.uint64(model.clock.end(sample.number) - span))
         self.all_rows = np.ones(self.encoder.rows, dtype=np.bool_)
         self.present = ~self.all_rows
@@ -251,10 +237,7 @@ class _Writer:
     def block(
         self, sample: Sample, tods: Any, present: Bool
     ) -> tuple[Block, _SessionProgress | None]:
-        """The records of a sample, and the progress since the last one, for events.
-
-        Counters start with the delta of an interval of nominal length.
-        """
+        """The records of a sample, and the progress since the last one, for events."""
         record, encoder = self.record, self.encoder
         scope = record.scope(sample, **self.given)
         restarted = record.mask("restarted", scope)

@@ -287,9 +287,7 @@ class Record:
     """A type of record.
 
     Attributes:
-        layout: what its bytes mean.
         is_own: whether only a site's layouts have it.
-        ages, wrapping: see `RecordTable`.
         unmodelled: fields of a site's layout that get filler values.
         fixed, sampled: functions from a scope to values that are constant during the run, and to
             the others.
@@ -377,11 +375,7 @@ class Record:
         return expressions
 
     def _function(self, let: Mapping[str, str], texts: Mapping[str, str]) -> _Function:
-        """Compiles one function for the values of several fields: faster than one for each.
-
-        Args:
-            let: the text of each name of the record.
-        """
+        """Compiles one function for the values of several fields: faster than one for each."""
         pairs = ", ".join(f"{key!r}: ({text})" for key, text in texts.items())
         names = self._names(Expression.compiled(f"{{{pairs}}}", self._place))
         below = {name: each.names & let.keys() for name, each in self._let.items()}

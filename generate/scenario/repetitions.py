@@ -20,7 +20,6 @@ from ...config import Place, Table
 from ...config.values import Text
 from ...core.errors import CpmonError, unknown
 
-_SIGNIFICANT = 4
 _LARGEST_MEAN, _LARGEST_DEVIATION = 10**9, 10**8
 """Limits, so that sums of squares of a hundred samples fit in 63 bits."""
 
@@ -133,10 +132,7 @@ class Statistic:
         return least + (least - rest) % 2, most - (most - rest) % 2
 
     def check(self, signed: bool = False) -> None:
-        """Check by sum and parity that samples with these printed figures exist.
-
-        Args:
-            signed: the samples may be negative.
+        """Check by sum and parity that samples, `signed` or not, with these printed figures exist.
 
         Raises:
             CpmonError: none exist; the error has the nearest possible figures.
@@ -179,12 +175,9 @@ class Statistic:
 def printed_places(deviation: Decimal, places: int = 1) -> int:
     """Decimals of a printed deviation: four significant digits, never fewer than whole ones.
 
-    Args:
-        places: 0 where whole numbers are printed throughout.
+    `places` is 0 where whole numbers are printed throughout.
     """
-    if places == 0 or not deviation:
-        return 0
-    return max(0, _SIGNIFICANT - 1 - deviation.adjusted())
+    return max(0, 3 - deviation.adjusted()) if places and deviation else 0
 
 
 def shortest(value: Decimal, places: int) -> str:
