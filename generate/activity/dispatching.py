@@ -9,7 +9,7 @@ import numpy as np
 from ..model.measurement import TOD_PER_US
 from ..model.processors import Partitions
 from ..model.storage import Flows
-from ..model.system import Activity, Model, Sample, allocate_shares, entry_of, per_sample
+from ..model.system import Model, Sample, allocate_shares, entry_of, per_sample
 from ..numeric import F64, I64, around_one, capped, floor_int, partition
 
 _LOCKS = np.genfromtxt(
@@ -38,11 +38,12 @@ _OTHERS_IO_PER_S = 150
 
 
 @per_sample
-def processor_activity(sample: Sample) -> Activity:
+def processor_activity(sample: Sample) -> dict[str, I64]:
     """CP's work in the interval by processor, in proportion to CP time."""
-    totals = np.array([counts[sample.interval] for counts in sample.model.activity])
-    shape = (len(totals), len(sample.times.online))
-    return Activity(*partition(totals, np.broadcast_to(sample.times.cp, shape)))
+    activity = sample.model.activity
+    totals = np.array([counts[sample.interval] for counts in activity.values()])
+    weights = np.broadcast_to(sample.times.cp, (len(totals), len(sample.times.online)))
+    return dict(zip(activity, partition(totals, weights), strict=True))
 
 
 @per_sample
@@ -55,17 +56,13 @@ def service_counts(sample: Sample) -> tuple[I64, I64]:
     activity, model, k = processor_activity(sample), sample.model, sample.interval
     work = model.demand.users[k] * model.demand.load[k]
     rng = model.measurement.rng(f"services in interval {k}")
-    diagnoses = _by_entry(rng, work @ model.diagnosis_mix, activity.diagnoses)
-    diagnoses[:, entry_of("prcdia", "44")] += activity.diagnose_44
-    return diagnoses, _by_entry(rng, work @ model.instruction_mix, activity.simulations)
+    diagnoses = _by_entry(rng, work @ model.diagnosis_mix, activity["diagnoses"])
+    diagnoses[:, entry_of("prcdia", "44")] += activity["diagnose_44"]
+    return diagnoses, _by_entry(rng, work @ model.instruction_mix, activity["simulations"])
 
 
 def _by_entry(rng: np.random.Generator, weights: F64, totals: I64) -> I64:
-    """Distributes totals: (processors, entries) counts that add up to each processor's total.
-
-    Args:
-        weights: (entries,). totals: (processors,).
-    """
+    """(processors, entries): each processor's total distributed by (entries,) weights."""
     total = float(np.add.accumulate(weights)[-1])
     shares = weights / total if total else np.full(len(weights), 1 / len(weights))
     columns = np.repeat(shares[:, None], len(totals), axis=1)

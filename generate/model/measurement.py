@@ -77,8 +77,6 @@ class Frames:
         below, above: frames below and above 2 GB.
         nonpageable, locked: fixed frames below 2 GB; the second are a part of the first.
         pageable: the others below 2 GB, for users, minidisk cache and CP.
-        cache_below, cache_above: frames of the minidisk cache.
-        available_below, available_above: frames on the available lists.
         users_below, users_above, for_users: frames for users' pages, without the available lists.
         users_above_share: share of the users' pages above 2 GB: that of the scenario, or else in
             proportion to the frames.
@@ -229,8 +227,7 @@ class Allocation:
 
         Args:
             noun: name of the counted events, for their random numbers.
-            natural: (intervals,) events a second.
-            target: events a second.
+            natural, target: (intervals,) events a second; and one number of them.
             spread: deviation from interval to interval; the scenario's by default.
         """
         line, rng = self.timeline, self.measurement.rng(noun)
@@ -245,14 +242,11 @@ class Allocation:
     def fix_steady(self, values: I64, total: float, weights: F64, caps: I64 | None = None) -> I64:
         """(intervals,) values whose steady state is replaced so that its sum is a total.
 
-        Args:
-            weights: (intervals,) distribution of the total. caps: upper bound of each interval.
+        It is distributed by (intervals,) weights; `caps` are the upper bounds of the intervals.
         """
-        steady = self.timeline.steady
-        if caps is None:
-            values[steady] = partition(round(total), weights[steady])
-        else:
-            values[steady] = capped(round(total), weights[steady], caps[steady])
+        steady, whole = self.timeline.steady, round(total)
+        parts = partition(whole, weights[steady])
+        values[steady] = parts if caps is None else capped(whole, weights[steady], caps[steady])
         return values
 
     @property

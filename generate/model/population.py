@@ -37,10 +37,7 @@ class Population:
     """Users logged on over time. A user with a later logon is not logged on at the start.
 
     Attributes:
-        names: (users,) user ids, group after group.
-        group: (users,) index of the user's group.
-        groups: number of groups.
-        changes: by time.
+        names, group: (users,) user ids, group after group; index of the user's group.
         runaways: disturbances in which users loop, with the mask of these users.
     """
 
@@ -115,11 +112,9 @@ class Users:
     """Constant properties of each user; users log on in the first half of the time since IPL.
 
     Attributes:
-        names, group, groups: (users,) see `Population`; the groups themselves.
         logon: (users,) TOD units from IPL to logon.
         demand, size: (users,) weights of the work and of the pages.
         restless: (users,) deviation of the demand from interval to interval.
-        processors, share: (users,) virtual processors; relative share.
         modes, status, storage: (users,) CALMODE and CALSTAT; bytes of virtual storage.
         owner, address: (virtual processors,) index of the user; address of the processor.
         base: (users,) index of the user's first virtual processor.
@@ -139,8 +134,7 @@ class Users:
         pages = [g.working_set_mib * (1.0 + 0.08 * bell(rng, g.count)) for g in self.groups]
         logon = np.floor((0.05 + 0.45 * rng.random(len(self.names))) * uptime).astype(np.int64)
         self.logon = np.sort(logon)
-        self.demand = np.concatenate([np.zeros(0), *weights])
-        self.size = np.concatenate([np.zeros(0), *pages])
+        self.demand, self.size = (np.concatenate([np.zeros(0), *p]) for p in (weights, pages))
         self.restless = self._figures("interval_sigma")[0]
         self.processors = self.each([g.virtual_processors for g in self.groups])
         self.share = self.each([g.share for g in self.groups])
@@ -214,9 +208,7 @@ class Demand:
     """Demand of the users, (intervals,) each: events, pages or processor seconds a second.
 
     Attributes:
-        measurement, allocation, population: its inputs.
         users, load: (intervals, groups) users logged on, and their load.
-        virtual_processors: of the users logged on.
         emulation, cp, timer_cp: processors that the work keeps busy; the last is the part of `cp`
             that serves timers.
         volume_load: load of the users, weighted by their processor time.
@@ -336,10 +328,8 @@ _LOAD_MINUTES = (1, 5, 15)
 class Reported(NamedTuple):
     """An item that daemons of some guests report: a file system, a process or a process summary.
 
-    Attributes:
-        owner: (guests,) index of the user of each guest that has the item.
-        level: number of its buffer (modification level of the product).
-        of: the file system or process of the scenario; the group for the summary.
+    `owner` is (guests,) the index of the user of each guest that has the item, `level` the number
+    of its buffer (modification level of the product), `of` the group for a summary.
     """
 
     owner: I64
@@ -363,7 +353,6 @@ class Linux:
 
     Attributes:
         owner: (guests,) index of the user.
-        processors: (guests,) virtual processors.
         by_processors: indices of guests by number of processors, fewest first.
         memory, swap, working_set: (guests,) KiB of memory, of swap space, and of the working set.
         modes: (5, guests) shares of the busy time, in the order of `BUSY`.

@@ -37,8 +37,7 @@ class Partitions:
     A partition has consecutive entries, one for each type of its processors.
 
     Attributes:
-        names, numbers, types, weights: of each entry.
-        counts: logical processors of each.
+        counts: logical processors of each entry.
         dedicated, capped: whether its processors are dedicated; whether its weight is a limit.
         demanded: share of its processors' time that each demands; unused for `own`.
         own: index of this system's entry.
@@ -276,7 +275,6 @@ class _Utilization:
         room: (intervals, processors) most busy time of each.
         demanded: (intervals,) processors that the users' work would keep busy.
         guests: (intervals,) most time that all virtual processors can run.
-        shortage: (intervals,) demanded work / possible work; 1 if all is possible.
     """
 
     def __init__(self, demand: Demand, work: Transactions, online: Bool, room: I64) -> None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..numeric import F64, I64, Bool, around_one, floor_int, partition, varied_levels
+from ..numeric import F64, I64, Bool, around_one, floor_int, varied_levels
 from .measurement import SCM_PER_S, Allocation
 from .population import Demand
 
@@ -20,11 +20,7 @@ _FLOW_SPREAD = 1.5
 
 
 class Levels:
-    """Pages at each sample, (intervals + 1,); means over the samples equal the targets.
-
-    Attributes:
-        available_below, available_above: length of the available lists.
-    """
+    """Pages at each sample, (intervals + 1,); means over the samples equal the targets."""
 
     def __init__(self, demand: Demand) -> None:
         measurement, allocation = demand.measurement, demand.allocation
@@ -53,12 +49,10 @@ class Levels:
         self.available_below, self.available_above = np.maximum(below, 0), np.maximum(above, 0)
         if targets.resident_pages_per_user is not None or fixed != (None, None):
             # With a target for the users' frames CP has all but these and the available ones.
-            listed = [
-                varied_levels(rng, mean, n, _LIST_SPREAD)
-                for mean in (sizes.available_below, sizes.available_above)
-            ]
-            self.available_below = np.minimum(listed[0], self.available_below)
-            self.available_above = np.minimum(listed[1], self.available_above)
+            listed = varied_levels(rng, sizes.available_below, n, _LIST_SPREAD)
+            self.available_below = np.minimum(listed, self.available_below)
+            listed = varied_levels(rng, sizes.available_above, n, _LIST_SPREAD)
+            self.available_above = np.minimum(listed, self.available_above)
         self.expanded = pages("expanded", demand.expanded, targets.xstor_pages_per_user)
         self.slots = pages("slots", demand.slots, targets.dasd_pages_per_user, _SLOT_SPREAD)
 
@@ -112,7 +106,7 @@ class Flows(NamedTuple):
         )
 
 
-MOST_PATHS = 8
+_MOST_PATHS = 8
 """Channel paths to a device."""
 
 
@@ -122,7 +116,6 @@ class Volumes:
     Attributes:
         group: (volumes,) index of the volume's group.
         serials: (volumes,) the group's prefix and a number, six characters.
-        devices, cylinders, pages_per_cylinder, slots: (volumes,) device number, size, pages.
         is_page, is_spool, is_cp: (volumes,) whether CP pages there, spools there, does either.
         spool_used: (volumes,) spool slots in use.
         device_types, device_models, unit_types, unit_models: (volumes,) in the format of RDEV: two
@@ -157,12 +150,12 @@ class Volumes:
         first_unit = self._whole([int(g.control_unit, 16) for g in groups])
         self.control_units = first_unit + number // per_unit
         self.unit: I64 = np.unique(self.control_units, return_inverse=True)[1]
-        paths = [int(g.channel_paths.ljust(2 * MOST_PATHS, "0"), 16) for g in groups]
+        paths = [int(g.channel_paths.ljust(2 * _MOST_PATHS, "0"), 16) for g in groups]
         self.paths = np.array(paths, dtype=np.uint64)[self.group]
         self.path_count = self._whole([len(g.channel_paths) // 2 for g in groups])
-        shifts = np.arange(MOST_PATHS - 1, -1, -1, dtype=np.uint64) * np.uint64(8)
+        shifts = np.arange(_MOST_PATHS - 1, -1, -1, dtype=np.uint64) * np.uint64(8)
         self.path_ids: I64 = (self.paths[:, None] >> shifts & np.uint64(0xFF)).astype(np.int64)
-        self.path_masks: I64 = ((self.path_ids > 0) * (0x80 >> np.arange(MOST_PATHS))).sum(axis=1)
+        self.path_masks: I64 = ((self.path_ids > 0) * (0x80 >> np.arange(_MOST_PATHS))).sum(axis=1)
         self.device_types, self.device_models = self._types([g.device_type for g in groups], 10)
         self.unit_types, self.unit_models = self._types([g.control_unit_type for g in groups], 16)
         self.hit_share = self._real([g.cache_hit_share for g in groups])
@@ -217,10 +210,6 @@ class Volumes:
                 online[self.devices == int(each.device, 16)] = each.kind == "vary-on"
         return online
 
-    def slots_used(self, levels: Levels, sample: int) -> I64:
-        """(volumes,) page slots in use: CP fills its volumes evenly."""
-        return partition(int(levels.slots[sample]), (self.slots * self.is_page).astype(np.float64))
-
     def _types(self, of_groups: Sequence[str], base: int) -> tuple[npt.NDArray[np.void], I64]:
         """(volumes,) types as two bytes of digits, and models as numbers in a base."""
         pairs = [text.split("-") for text in of_groups]
@@ -243,6 +232,5 @@ class Volumes:
         mean = max(float(pages[line.steady].mean()), 1.0)
         weights = line.up_seconds * (1.0 + (1.0 - target / 100) * (pages / mean - 1.0))
         natural = line.up_seconds * volumes * SCM_PER_S * target / 100 * allocation.warming
-        busy = np.rint(natural).astype(np.int64)
         total = line.steady_seconds * volumes * SCM_PER_S * target / 100
-        return allocation.fix_steady(busy, total, weights)
+        return allocation.fix_steady(floor_int(np.rint(natural)), total, weights)

@@ -11,7 +11,7 @@ import tomllib
 from collections.abc import Callable
 from dataclasses import replace
 from importlib.resources import files
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -22,33 +22,6 @@ from .measurement import TOD_PER_S, Allocation, Clock, Measurement, Timeline
 from .population import Demand, Linux, Population, Transactions, Users
 from .processors import Partitions, Processors
 from .storage import Flows, Levels, Volumes
-
-
-class Activity(NamedTuple):
-    """Counts of CP's work: (intervals,), or (processors,) of one interval."""
-
-    dispatches: I64
-    simulations: I64
-    diagnoses: I64
-    diagnose_44: I64
-    diagnose_44_fast: I64
-    signals: I64
-
-    @classmethod
-    def build(cls, demand: Demand) -> Activity:
-        """Build the counts of a run."""
-        targets, counts = demand.measurement.targets, demand.allocation.counts
-        return cls(
-            dispatches=counts("dispatches", demand.dispatches),
-            simulations=counts("simulations", demand.simulations),
-            diagnoses=counts("diagnoses", demand.diagnoses),
-            diagnose_44=counts("diagnose 44", demand.diagnose_44, targets.diag44_rate),
-            diagnose_44_fast=counts(
-                "diagnose 44 fast", demand.diagnose_44_fast, targets.diag44_fast_rate
-            ),
-            # New work is signalled to a waiting processor.
-            signals=counts("signals", demand.dispatches * 0.12),
-        )
 
 
 def entry_of(record: str, code: str) -> int:
@@ -72,10 +45,24 @@ def _mix(record: str, services: str, rate: str, groups: tuple[UserGroup, ...]) -
     return mix
 
 
+def _activity(demand: Demand) -> dict[str, I64]:
+    """(intervals,) counts of CP's work."""
+    targets, counts = demand.measurement.targets, demand.allocation.counts
+    slow, fast = demand.diagnose_44, demand.diagnose_44_fast
+    return {
+        "dispatches": counts("dispatches", demand.dispatches),
+        "simulations": counts("simulations", demand.simulations),
+        "diagnoses": counts("diagnoses", demand.diagnoses),
+        "diagnose_44": counts("diagnose 44", slow, targets.diag44_rate),
+        "diagnose_44_fast": counts("diagnose 44 fast", fast, targets.diag44_fast_rate),
+        # New work is signalled to a waiting processor.
+        "signals": counts("signals", demand.dispatches * 0.12),
+    }
+
+
 _FULLEST = 0.995
 """Utilization above which the length of the queue depends on the shortage only."""
 
-_ELIGIBLE_SHARE = 0.5
 _LONGEST = 20.0
 """Longest response as a multiple of that on an idle system; then users start no new work."""
 
@@ -86,10 +73,7 @@ class Lists:
     Their running ones equal the busy real processors. running + waits + idle = dispatched; the
     others are eligible or dormant.
 
-    Attributes:
-        logged_on: users.
-        defined: virtual processors of these users.
-        eligible: virtual processors in the eligible list.
+    `logged_on` are the users, `defined` their virtual processors.
     """
 
     def __init__(self, demand: Demand, processors: Processors) -> None:
@@ -135,16 +119,12 @@ def waiting_for_cpu(use: F64, shortage: F64) -> F64:
     At full utilization it is in proportion to the work that was not done.
     """
     use = np.minimum(use, _FULLEST)
-    waiting: F64 = use * use / (1 - use) * shortage
-    return waiting
+    return use * use / (1 - use) * shortage
 
 
 def eligible_share(shortage: F64) -> F64:
-    """Share of waiting virtual processors that are in the eligible list.
-
-    It is a part of the work that the processors cannot do.
-    """
-    return (1.0 - 1.0 / shortage) * _ELIGIBLE_SHARE
+    """Share of waiting virtual processors in the eligible list: half the work that is not done."""
+    return (1.0 - 1.0 / shortage) * 0.5
 
 
 def _response_stretch(timeline: Timeline, processors: Processors) -> F64:
@@ -216,7 +196,7 @@ class Model:
         self.users = Users(measurement, self.population)
         self.linux = Linux(demand, self.users)
         self.lists = Lists(demand, self.processors)
-        self.activity = Activity.build(demand)
+        self.activity = _activity(demand)
         groups = measurement.groups
         self.diagnosis_mix = _mix("prcdia", "diagnoses", "diagnoses_per_s", groups)
         self.instruction_mix = _mix("prcins", "instructions", "simulations_per_s", groups)
@@ -265,7 +245,6 @@ class Sample:
         present: (users,) who is logged on at the sample.
         active: (users,) who was logged on during the interval or a part of it.
         arriving, leaving: (users,) who logged on or off in the interval.
-        times: processor times of the interval.
         volumes_online, volumes_before: (volumes,) which were online in the interval, and in that
             of the sample before.
         varied: whether a processor or device was varied on or off, or parked, in the interval.
