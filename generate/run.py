@@ -159,7 +159,9 @@ def repetition_files(
         files["indicate_user"] = _indicate_user(run, moments, user)
     if any(run.has(measure) for measure in RATES):
         files["exerciser"] = _exerciser(run, series)
-    files |= {tool: _scores(series[tool], run.period_s) for tool in SCORES if run.has(tool)}
+    for tool in filter(run.has, SCORES):
+        scores = enumerate(series[tool], start=1)
+        files[tool] = (f"period {n} {run.period_s} s score {score}" for n, score in scores)
     for kind, lines in files.items():
         yield kind, f"{kind.replace('_', '-')}.txt", "\n".join(lines) + "\n"
 
@@ -278,12 +280,6 @@ def _exerciser(run: Samples, series: _Series) -> Iterator[str]:
                 seconds = f"{hundredths // 100}.{hundredths % 100:02}"
                 done = f"{operation} {passes} {'pass' if passes == 1 else 'passes'}"
                 yield f"sample {sample + 1} {done} {kb} KB {seconds} s {rate} KB/s"
-
-
-def _scores(counts: tuple[int, ...], period_s: int) -> Iterator[str]:
-    """Output of thrasher or burner."""
-    for period, score in enumerate(counts, start=1):
-        yield f"period {period} {period_s} s score {score}"
 
 
 _US = 1_000_000

@@ -33,15 +33,12 @@ from .scenario.repetitions import (
     printed_places,
 )
 
-_PAIR_ROUNDS = 200
-_STIRRED = 2000
-_SPLITS = 150
 _HOPELESS, _FAR = 20, 0.01
 """The search fails if after so many splits the rates are farther from the goal than this share."""
-_HALF = 5
 _RADIUS = 9
-_VARIANTS = 400
+"""Largest change of a sample in a variant."""
 _CANDIDATES = 2_000_000
+"""Pairs of variants that are compared at once."""
 
 
 class _PairedRates(NamedTuple):
@@ -88,8 +85,8 @@ def _pair_rates(goal: _PairedRates, of: I64, less: I64, rng: np.random.Generator
     """
     pair = _paired(goal, of, less, rng)
     count = len(of)
-    middle = min(_HALF, count // 2)
-    for split in range(_SPLITS):
+    middle = min(5, count // 2)
+    for split in range(150):
         if goal.is_met(*goal.sums(pair), count):
             return pair
         if middle < 2 or (split == _HOPELESS and goal.distance(pair[None])[0] > _FAR):
@@ -100,7 +97,7 @@ def _pair_rates(goal: _PairedRates, of: I64, less: I64, rng: np.random.Generator
         picks = _both(goal, pair[:, np.sort(order[2 * middle :])], variants, count)
         if picks is None:
             # Continue from a random one of those about as near to the goal.
-            picks = rng.integers([[len(each)] for each in variants], size=(2, _STIRRED))
+            picks = rng.integers([[len(each)] for each in variants], size=(2, 2000))
         tried = np.repeat(pair[None], picks.shape[1], axis=0)
         for half, each, rows in zip(halves, variants, picks, strict=True):
             tried[:, :, half] = each[rows]
@@ -113,7 +110,7 @@ def _paired(goal: _PairedRates, of: I64, less: I64, rng: np.random.Generator) ->
     count = len(of)
     up, down = np.triu_indices(count, 1)
     pair = np.stack([of[rng.permutation(count)], less])
-    for _ in range(_PAIR_ROUNDS):
+    for _ in range(200):
         once = _swapped(pair[None], up, down)
         both = np.concatenate([once, _swapped(once, up, down)])
         distances = goal.distance(both)
@@ -174,7 +171,7 @@ def _variants(pair: I64) -> I64:
     for samples in pair:
         # The sum of a change is 0, so samples can be relative to any number.
         neutral = np.flatnonzero((samples - samples[0]) @ changes * 2 + squares == 0)
-        near = neutral[np.argsort(squares[neutral], kind="stable")[:_VARIANTS]]
+        near = neutral[np.argsort(squares[neutral], kind="stable")[:400]]
         changed = samples + changes[:, near].T
         variants.append(changed[(changed > 0).all(axis=1)])
     ones, others = variants
@@ -192,10 +189,7 @@ def _changes(count: int) -> tuple[I64, I64]:
     return changes, (changes * changes).sum(axis=0)
 
 
-_ROUNDS = 60
-_BATCH_CELLS = 50_000
 _NOTHING = 1e-6
-_TAILS = (0, 1, 2, 4, 8, 16, 32)
 
 
 class _Nearness(NamedTuple):
@@ -232,7 +226,7 @@ class _Search:
 
     def run(self) -> I64 | None:
         """A series that meets all goals, or None."""
-        for tail in _TAILS:
+        for tail in (0, 1, 2, 4, 8, 16, 32):
             series = self._start(tail)
             if (series >= self.least).all() and (series <= self.most).all():
                 return self._improved(series)
@@ -269,8 +263,8 @@ class _Search:
             return series if self._misses(series[None])[0] == 0 else None
         widest = math.isqrt(max(near.most for near in self.goals) // len(series)) or 1
         steps = np.array([1 << k for k in range(widest.bit_length() + 1)], dtype=np.int64)
-        batch = max(1, _BATCH_CELLS // (len(steps) * len(series) ** 2))
-        for _ in range(_ROUNDS):
+        batch = max(1, 50_000 // (len(steps) * len(series) ** 2))
+        for _ in range(60):
             miss = float(self._misses(series[None])[0])
             if miss == 0:
                 return series
@@ -355,8 +349,6 @@ def _dot(left: F64, right: F64) -> float:
     return math.fsum((left * right).tolist())
 
 
-_ATTEMPTS, _PAIRINGS = 60, 8
-_MOST = 1 << 40
 _INSIDE = 0.8
 """Share of a rounding interval that is used for sums that are not whole numbers, because other
 programs may add in another order."""
@@ -391,7 +383,7 @@ def _solve(
     """The samples of one measure of all runs that differences connect."""
     differences = [d for d in repetitions.differences if d.of in run_ids and d.has(measure)]
     sums = repetitions.sums(run_ids, measure) or {}
-    attempts = _PAIRINGS if measure in RATES else _ATTEMPTS
+    attempts = 8 if measure in RATES else 60
     for attempt in range(attempts if sums else 0):
         rng = random_stream(seed, "samples", measure, *run_ids, str(attempt))
         solved: dict[str, I64] = {}
@@ -442,7 +434,7 @@ def _nearness(
 def _most(repetitions: Repetitions, run: Samples, measure: str, seed: int) -> I64:
     """The largest value of each sample; virtual time is at most the length of the sample."""
     if measure != "virtual_cpu_cs":
-        return np.full(run.periods if measure in SCORES else run.count, _MOST)
+        return np.full(run.periods if measure in SCORES else run.count, 1 << 40)
     seconds = np.array(durations(repetitions, run.run_id, seed))
     cp = np.array(samples_of(repetitions, run.run_id, "cp_cpu_cs", seed))
     most: I64 = (seconds * 100 + CLOCK_CS) * run.virtual_processors - cp

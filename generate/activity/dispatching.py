@@ -30,12 +30,6 @@ _OVERHEAD = 0.006
 _MANAGEMENT = 0.004
 """Share of a busy physical processor's time that belongs to no partition."""
 
-_COLLECTED_US = 900
-"""CP requests data from the machine this long before a sample ends."""
-
-_OTHERS_IO_PER_S = 150
-"""I/Os that another partition starts in a second of processor time."""
-
 
 @per_sample
 def processor_activity(sample: Sample) -> dict[str, I64]:
@@ -86,8 +80,8 @@ def lock_spins(sample: Sample) -> tuple[I64, I64]:
 
 
 def collected_tod(model: Model, sample: int) -> int:
-    """TOD clock, whole microseconds, of a sample's data about partitions."""
-    return (model.clock.end(sample) // TOD_PER_US - _COLLECTED_US) * TOD_PER_US
+    """TOD clock, whole microseconds, of a sample's data about partitions, 900 us before its end."""
+    return (model.clock.end(sample) // TOD_PER_US - 900) * TOD_PER_US
 
 
 @per_sample
@@ -169,20 +163,13 @@ def _management_us(lpars: Partitions, active: int, span: int) -> I64:
 
 
 def others_ios(sample: Sample) -> int:
-    """I/Os of the other partitions, in proportion to their processor time."""
+    """I/Os of the other partitions, 150 in a second of their processor time."""
     lpars = sample.model.partitions
     if not lpars.names:
         return 0
     _, used, _ = dispatch_times(sample)
     others = int(used.sum()) - int(used[lpars.processors(lpars.own)].sum())
-    return round(others / 1e6 * _OTHERS_IO_PER_S)
-
-
-_BLOCK_SPREAD = 3
-"""Most pages by which a block differs from the usual size."""
-
-_MOST_EMPTY = 20
-"""Most times a second that a list is found empty."""
+    return round(others / 1e6 * 150)
 
 
 @per_sample
@@ -197,12 +184,12 @@ def pages_moved(sample: Sample) -> Flows:
 def times_empty(taken: I64, available: int, seconds: int) -> I64:
     """(processors,) times that a list is found empty.
 
-    CP refills it about once a second, so it is empty only if a second takes more pages than it has.
+    CP refills it about once a second, so it is empty only if a second takes more pages than it has;
+    then it is found so at most 20 times.
     """
     rate = taken / seconds
     beyond = np.maximum(rate.sum() / max(available, 1) - 1.0, 0.0)
-    times = rate / max(float(rate.sum()), 1.0) * seconds * min(beyond, _MOST_EMPTY)
-    return floor_int(times)
+    return floor_int(rate / max(float(rate.sum()), 1.0) * seconds * min(beyond, 20))
 
 
 def blocks_by_size(pages: int, mean: float, largest: int) -> I64:
@@ -224,8 +211,8 @@ def blocks_by_size(pages: int, mean: float, largest: int) -> I64:
     usual = int(sizes[-(-pages // (sizes + 1)) <= pages // sizes].max())
     least, most = -(-pages // (usual + 1)), pages // usual
     count = min(max(round(pages / mean), least), most)
-    # For each smaller block there is one that is larger by the same number of pages.
-    for away in range(1, min(_BLOCK_SPREAD, usual - 1, largest - 1 - usual) + 1):
+    # For each smaller block there is one that is larger by the same number of pages, at most 3.
+    for away in range(1, min(3, usual - 1, largest - 1 - usual) + 1):
         counts[[usual - 1 - away, usual - 1 + away]] = count // (4 * (away + 1))
     counts[usual - 1] = count - counts.sum()
     # The remaining pages enlarge some blocks by one, in proportion to their counts.

@@ -13,12 +13,6 @@ from ..numeric import F64, I64, U64, Bool, floor_int, partition, skewed
 UNI, MULTI, QUICK = 0, 1, 2
 """Users with one virtual processor, with several, and servers (quick dispatch)."""
 
-_TEST_IDLE = 3 * TOD_PER_S // 10
-"""Time that a user without work stays in the dispatch list; then the transaction has ended."""
-
-_LAST = 64
-"""Divides an interval; no transaction ends in the last part, while CP takes the sample."""
-
 _SLOT = 0.25
 """Least length of a transaction as a share of its slot; a user's transactions do not overlap."""
 
@@ -93,7 +87,8 @@ def _time_for_ends(sample: Sample) -> tuple[I64, I64]:
     begins = clock.end(k)
     until_logoff, until_end = sample.model.change_tod(k) - begins, clock.end(k + 1) - begins
     whole = np.where(sample.leaving, until_logoff, until_end)
-    return whole - whole // _LAST, whole
+    # No transaction ends in the last part, while CP takes the sample.
+    return whole - whole // 64, whole
 
 
 class EndingTimes(NamedTuple):
@@ -133,7 +128,8 @@ def ending_times(sample: Sample) -> EndingTimes:
     room, whole = _time_for_ends(sample)
     after = floor_int(done * room[user])
     tod = np.uint64(sample.model.clock.end(k)) + after.astype(np.uint64)
-    suspended = tod - np.uint64(_TEST_IDLE)
+    # A user without work stays in the dispatch list for 0.3 s; then the transaction has ended.
+    suspended = tod - np.uint64(3 * TOD_PER_S // 10)
     begun = suspended - length.astype(np.uint64)
     return EndingTimes(user, trivial, tod, suspended, begun, after / whole[user])
 

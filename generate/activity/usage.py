@@ -55,8 +55,12 @@ def usage(sample: Sample) -> Usage:
     ]
     totals, weights = zip(*shared, strict=True)
     virtual = _virtual(sample, demand)
-    between = 0.5 + rng.random(len(owner))
-    cp = _charged(sample, virtual, np.maximum(virtual, 1) * between * sample.active[owner])
+    weights_of_cp = np.maximum(virtual, 1) * (0.5 + rng.random(len(owner))) * sample.active[owner]
+    # CP time charged to users runs, if possible, in the time that virtual time leaves.
+    charged, span = int(sample.times.charged.sum()), int(sample.model.timeline.tod[k])
+    room = np.maximum(span * 999 // 1000 - virtual, 0)
+    fits = int(room[weights_of_cp > 0].sum()) >= charged
+    cp = capped(charged, weights_of_cp, room) if fits else partition(charged, weights_of_cp)
     return Usage(virtual, cp, *partition(np.array(totals), np.stack(weights)))
 
 
@@ -77,14 +81,6 @@ def _virtual(sample: Sample, demand: F64) -> I64:
     weights = weights * np.where(users.address == 0, 1.6, 1.0)
     caps = np.where(weights > 0, span * 999 // 1000, 0)
     return loops + capped(total - int(loops.sum()), weights, caps)
-
-
-def _charged(sample: Sample, virtual: I64, weights: F64) -> I64:
-    """(virtual processors,) CP time, if possible in the time that virtual time leaves."""
-    total = int(sample.times.charged.sum())
-    room = np.maximum(int(sample.model.timeline.tod[sample.interval]) * 999 // 1000 - virtual, 0)
-    fits = int(room[weights > 0].sum()) >= total
-    return capped(total, weights, room) if fits else partition(total, weights)
 
 
 class Holdings(NamedTuple):
@@ -247,10 +243,6 @@ def _group_shares(sample: Sample, running: F64) -> F64:
     return shares * parts
 
 
-_JIFFY = TOD_PER_S // 100
-"""The unit of processor times in Linux, in TOD units."""
-
-
 def processor_jiffies(sample: Sample, chosen: I64, elapsed: I64) -> dict[str, I64 | F64]:
     """(chosen, processors) jiffies by use; the rest of the time is idle.
 
@@ -273,7 +265,8 @@ def processor_jiffies(sample: Sample, chosen: I64, elapsed: I64) -> dict[str, I6
     rng = sample.model.measurement.rng(
         f"{at.shape[1]} processors of linux in interval {sample.interval}"
     )
-    jiffies = floor_int(elapsed / _JIFFY + rng.random(len(chosen)))
+    # A jiffy, the unit of processor times in Linux, is 0.01 s.
+    jiffies = floor_int(elapsed / (TOD_PER_S // 100) + rng.random(len(chosen)))
     shares, totals = spent.reshape(len(spent), -1), np.repeat(jiffies, at.shape[1])
     parts = allocate_shares(rng, shares, totals).reshape(spent.shape)
     return dict(zip(names, parts, strict=True))

@@ -14,9 +14,6 @@ from ..numeric import F64, I64, around_one, floor_int, partition
 _AT_ONCE = 51
 """SYTCPC counts samples by the number of busy paths, 0 to 50."""
 
-_NEVER_FULLER = 0.98
-"""Maximal utilization of a volume; beyond it fewer I/Os start."""
-
 
 class VolumeWork(NamedTuple):
     """Activity of the volumes in one interval, (volumes,).
@@ -62,7 +59,8 @@ def volume_work(sample: Sample) -> VolumeWork:
     totals, weights = zip(*shared, strict=True)
     reads, writes, users, spool, avoided = partition(np.array(totals), np.stack(weights))
     page_starts = np.ceil((reads + writes) / volumes.pages_per_io).astype(np.int64)
-    most = np.floor(_NEVER_FULLER * span_scm / np.maximum(volumes.service, 1e-9))
+    # Beyond this utilization of a volume fewer I/Os start.
+    most = np.floor(0.98 * span_scm / np.maximum(volumes.service, 1e-9))
     demanded = page_starts + users + spool
     starts = np.minimum(demanded, np.maximum(most, page_starts)).astype(np.int64)
     busy = _busy(volumes, starts, k, span_scm)

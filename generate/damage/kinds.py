@@ -29,8 +29,6 @@ from ..model.measurement import TOD_PER_S
 from ..numeric import I64, U8, Bool
 from ..sink import Chunk
 
-_TOP_DOMAIN = 11
-
 
 def are_controls(frames: U8) -> Bool:
     """Which of (frames, 4096) are control records with an entry: they announce data."""
@@ -45,7 +43,7 @@ def are_controls(frames: U8) -> Bool:
 def hold_records(frames: U8) -> Bool:
     """Which of (frames, 4096) begin with a record."""
     length = _words(frames[:, 0:2])
-    fits = (length >= HEADER.size) & (length <= FRAME) & (frames[:, 4] <= _TOP_DOMAIN)
+    fits = (length >= HEADER.size) & (length <= FRAME) & (frames[:, 4] <= 11)
     return np.asarray(fits & ~frames[:, 2:4].any(axis=1) & frames[:, 8:16].any(axis=1))
 
 
@@ -192,11 +190,7 @@ class DumpStream:
 
 
 _BULK = 1024 * FRAME
-_EVENT_LIMIT = 64 << 20
-"""Largest event data, not aligned to a frame, that is buffered as a whole."""
 _TO_ASCII = bytes(range(256)).decode("cp037").encode("latin-1")
-_BLOCK = 6
-"""Records of 4096 bytes in a block of about 24 KB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -407,7 +401,7 @@ def record_prefixes(stream: DumpStream, _spot: Spot) -> Iterator[bytes]:
 @kind("block-prefixes", placed=False)
 def block_prefixes(stream: DumpStream, _spot: Spot) -> Iterator[bytes]:
     """Block descriptor words of 4 bytes stand in front of every six records, beside theirs."""
-    while block := stream.read(_BLOCK * FRAME):
+    while block := stream.read(6 * FRAME):
         pieces = [block[at : at + FRAME] for at in range(0, len(block), FRAME)]
         records = b"".join(_descriptor(len(piece)) + piece for piece in pieces)
         yield _descriptor(len(records)) + records
@@ -459,7 +453,8 @@ def _earlier(stream: DumpStream, lead: int, size: int, ticks: np.uint64) -> Iter
         head = np.frombuffer(stream.peek(FRAME).ljust(FRAME, b"\0"), np.uint8)
         at_front, behind = hold_records(np.stack([head, np.roll(head, -lead)])).tolist()
         skipped = lead if behind and not at_front else 0
-    whole, limit = -(-(skipped + size) // FRAME) * FRAME, _EVENT_LIMIT if lead else _BULK
+    # Event data that is not aligned to a frame is buffered as a whole, up to 64 MiB.
+    whole, limit = -(-(skipped + size) // FRAME) * FRAME, 64 << 20 if lead else _BULK
     done = 0
     while done < whole and (piece := stream.read(min(whole - done, limit))):
         data = np.frombuffer(piece, np.uint8).copy()

@@ -180,7 +180,7 @@ class Encoding:
 
         `base`: first byte of the record or of the first entry.
         """
-        stride = length if count else 0
+        distance = length if count else 0
         for field in (f for f in table.placed if f.type is not Type.COUNTED):
             size = field.length
             if field.is_open:
@@ -188,11 +188,17 @@ class Encoding:
                 length = max(length, field.offset + size)
             if size and field.offset + size <= length:
                 wire = f"V{size}" if field.is_open else field.wire
-                place = Place(field, base + field.offset, wire, count, stride)
+                place = Place(field, base + field.offset, wire, count, distance)
                 self.places[prefix + field.name] = place
-        for group in table.groups:
-            if group.end:
-                self._fixed(group, prefix, base, length)
+        for group in (group for group in table.groups if group.end):
+            # Entries at fixed offsets reach up to the end of the record.
+            start, stride = int(group.start), int(group.stride)
+            number = min(int(group.count), (length - start) // stride)
+            if number > 0:
+                self._lay(group.entry, f"{prefix}{group.name}.", base + start, stride, number)
+            for label in group.labels:
+                if label.is_inside(length):
+                    self.places[prefix + label.name] = Place(label, base + label.offset, label.wire)
         for group in table.groups:
             if prefix + group.name in self._entries:
                 length = self._append(group, prefix, base, length)
@@ -214,16 +220,6 @@ class Encoding:
         if sequel.size:
             self._located |= {prefix + sequel.start: begin, prefix + sequel.size: size}
         return begin + size
-
-    def _fixed(self, group: Group, prefix: str, base: int, length: int) -> None:
-        """Find the places in entries at fixed offsets, up to the end of the record."""
-        start, stride = int(group.start), int(group.stride)
-        count = min(int(group.count), (length - start) // stride)
-        if count > 0:
-            self._lay(group.entry, f"{prefix}{group.name}.", base + start, stride, count)
-        for label in group.labels:
-            if label.is_inside(length):
-                self.places[prefix + label.name] = Place(label, base + label.offset, label.wire)
 
     def _append(self, group: Group, prefix: str, base: int, length: int) -> int:
         """Find the places in appended entries; returns the length with them."""
@@ -484,28 +480,28 @@ class EventBatch:
     sizes: Counts = dataclasses.field(default_factory=dict)
 
 
+_event_encoding = functools.lru_cache(maxsize=256)(Encoding)
+
+
 def encode_events(batches: Iterable[EventBatch], release: str) -> list[Block]:
     """Encodes event records of a release; batches without records are skipped.
 
     Raises:
         LayoutError: see `Encoding`.
     """
-    return [_encode_batch(batch, release) for batch in batches if len(batch.tods)]
-
-
-_event_encoding = functools.lru_cache(maxsize=256)(Encoding)
-
-
-def _encode_batch(batch: EventBatch, release: str) -> Block:
-    entries, sizes = (tuple(sorted(counts.items())) for counts in (batch.entries, batch.sizes))
-    encoding = _event_encoding(layout(batch.name), release, entries, sizes)
-    records = np.tile(encoding.blank, (len(batch.tods), 1))
-    TIME.view(records)[...] = batch.tods
-    others = unmodelled(encoding.layout) - batch.values.keys()
-    more = filled(encoding, others, len(batch.tods), 0, int(batch.tods[-1])) if others else {}
-    for name, value in [*batch.values.items(), *more.items()]:
-        place = encoding.place(name)
-        if place is not None:
-            _Column(place, records).update(value)
-    encoding.check_conditions(records)
-    return Block(encoding.layout.domain, records, np.asarray(batch.tods, dtype=np.uint64))
+    blocks = []
+    for batch in (batch for batch in batches if len(batch.tods)):
+        entries, sizes = (tuple(sorted(counts.items())) for counts in (batch.entries, batch.sizes))
+        encoding = _event_encoding(layout(batch.name), release, entries, sizes)
+        records = np.tile(encoding.blank, (len(batch.tods), 1))
+        TIME.view(records)[...] = batch.tods
+        others = unmodelled(encoding.layout) - batch.values.keys()
+        more = filled(encoding, others, len(batch.tods), 0, int(batch.tods[-1])) if others else {}
+        for name, value in [*batch.values.items(), *more.items()]:
+            place = encoding.place(name)
+            if place is not None:
+                _Column(place, records).update(value)
+        encoding.check_conditions(records)
+        tods = np.asarray(batch.tods, dtype=np.uint64)
+        blocks.append(Block(encoding.layout.domain, records, tods))
+    return blocks

@@ -5,7 +5,7 @@ Events are those of sessions, transactions, MONITOR commands, and what is varied
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,9 +30,6 @@ _CONFIGURATION = (
 
 _RECORD_TIME = 1_400
 """TOD units between records that are written at once."""
-
-_BEFORE_CONFIGURATION = 50
-"""Time between the start of monitoring and the first configuration record, in records."""
 
 _SESSIONS = ("useact", "useint", "aplsdt")
 """Sample records whose fields are repeated in records at the end of sessions and transactions."""
@@ -177,23 +174,6 @@ def _monitor_commands(model: Model, number: int, started: int) -> list[_Command]
         elif each.kind == "restart":
             commands += [(started - TOD_PER_S, "MONITOR STOP"), (started, "MONITOR START")]
     return sorted(commands)
-
-
-def _start_events(sample: Sample, tod: int, commands: Iterable[_Command]) -> list[EventBatch]:
-    """The events at the start of monitoring: commands (MTRECM) and the event profile (MTREPR)."""
-    recorded = "monitor" in sample.model.measurement.scenario.monitor.events
-    batches = [
-        EventBatch("mtrecm", _consecutive_tods(at, 1), _command(text), sizes={"calcmd": len(text)})
-        for at, text in commands
-        if recorded and not text.startswith("MONITOR SAMPLE")
-    ]
-    profile = records()["mtrepr"].values(sample)
-    return [*batches, EventBatch("mtrepr", _consecutive_tods(tod, 1), profile)]
-
-
-def _command(text: str) -> Values:
-    """The fields that MTRECM and MTRSCM share; the text ends the record."""
-    return {"calbyct": len(text), "calcmd": text}
 
 
 class _Writer:
@@ -349,15 +329,23 @@ class Sampler:
         names = (*_CONFIGURATION, *own_names(Kind.CONFIG))
         parts = {name: records()[name].rows(records()[name].scope(sample)) for name in names}
         left = sampled + sum(parts.values()) + len(_monitor_commands(model, number, 0))
-        tod = int(model.clock.records(number, left + _BEFORE_CONFIGURATION, 1)[0])
+        # Monitoring starts the time of 50 records before the first configuration record.
+        tod = int(model.clock.records(number, left + 50, 1)[0])
         commands, batches = _monitor_commands(model, number, tod), list[EventBatch]()
         for name, rows in parts.items():
             if rows:
                 tods = model.clock.records(number, left, rows)
                 batches.append(EventBatch(name, tods, records()[name].values(sample)))
                 left -= rows
+        starting, events = list[EventBatch](), model.measurement.scenario.monitor.events
         for at, text in commands:
-            tods, values = model.clock.records(number, left, 1), {"caltod": at, **_command(text)}
-            batches.append(EventBatch("mtrscm", tods, values, sizes={"calcmd": len(text)}))
+            # The text ends the record.
+            values, sizes = {"calbyct": len(text), "calcmd": text}, {"calcmd": len(text)}
+            tods = model.clock.records(number, left, 1)
+            batches.append(EventBatch("mtrscm", tods, {"caltod": at, **values}, sizes=sizes))
             left -= 1
-        return encode_events(batches, self._release), _start_events(sample, tod, commands)
+            if "monitor" in events and not text.startswith("MONITOR SAMPLE"):
+                starting.append(EventBatch("mtrecm", _consecutive_tods(at, 1), values, sizes=sizes))
+        profile = records()["mtrepr"].values(sample)
+        starting.append(EventBatch("mtrepr", _consecutive_tods(tod, 1), profile))
+        return encode_events(batches, self._release), starting

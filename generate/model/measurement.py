@@ -111,7 +111,6 @@ _EPOCH_US = 2_208_988_800_000_000
 
 _UNIX_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
-_JITTER = 700 * TOD_PER_US
 _STEP = 1_400
 """Time that CP takes to build one record in TOD units: a third of a microsecond."""
 
@@ -190,7 +189,7 @@ class Clock:
         start = (since + _EPOCH_US) * TOD_PER_US
         self.origin = start + int(rng.integers(0, TOD_PER_US * 1_000_000))
         self.ends = np.concatenate([[0], np.cumsum(timeline.tod)])
-        late = (bell(rng, n) * _JITTER).astype(np.int64)
+        late = (bell(rng, n) * (700 * TOD_PER_US)).astype(np.int64)
         late[measurement.warmup] = 0
         self.ends[1:n] += late[1:]
         self.steps = np.full(n + 1, _STEP, dtype=np.int64)

@@ -244,7 +244,12 @@ class Demand:
         fast = 0.92 if level >= "5.2.0" else 0.0
         self.diagnose_44, self.diagnose_44_fast = diagnose_44 * (1 - fast), diagnose_44 * fast
         self.transactions = total("transactions_per_s")
-        self.volume_load = self._volume_load(work)
+        weights = np.array([g.cpu_percent * g.weight * g.count for g in groups])
+        counts = np.array([g.count for g in groups])
+        if weights.sum():
+            self.volume_load: F64 = (work / counts) @ (weights / max(float(weights.sum()), 1e-9))
+        else:
+            self.volume_load = work.sum(axis=1) / max(float(counts.sum()), 1.0)
         # I/Os of all volumes except paging.
         volumes = [v for v in measurement.scenario.volumes if v.kind != "page"]
         ios = sum(v.io_per_s * v.count for v in volumes) * self.volume_load
@@ -258,13 +263,6 @@ class Demand:
             + (self.xstor_pages + self.dasd_pages) * machine.page_us
         )
         self.cp = self.timer_cp + other_us / 1e6
-
-    def _volume_load(self, work: F64) -> F64:
-        groups = self.measurement.groups
-        weights = np.array([g.cpu_percent * g.weight * g.count for g in groups])
-        counts = np.array([g.count for g in groups])
-        share: F64 = (work / counts) @ (weights / max(float(weights.sum()), 1e-9))
-        return share if weights.sum() else (work.sum(axis=1) / max(float(counts.sum()), 1.0))
 
     def _hold_pages(self) -> None:
         frames = self.measurement.frames
@@ -381,7 +379,15 @@ class Linux:
         self.packet = 0.6 + 0.8 * rng.random(n)
         self.threads = 55 + floor_int(60 * rng.random(n))
         self.lag = floor_int((0.1 + 0.9 * rng.random(n)) * TOD_PER_S)
-        self.averages = _averages(demand.load, demand.allocation.timeline.seconds)
+        seconds = demand.allocation.timeline.seconds
+        self.averages = np.empty((len(_LOAD_MINUTES), *demand.load.shape))
+        for place, minutes in enumerate(_LOAD_MINUTES):
+            decay = 60.0 * minutes / (60.0 * minutes + seconds)
+            average: F64 = demand.load[0]
+            for k, load in enumerate(demand.load):
+                average = average * decay[k] + load * (1.0 - decay[k])
+                self.averages[place, k] = average
+        self.averages /= np.maximum(demand.load, 1e-9)
         self.file_systems = _reported(users, lambda group: group.file_systems)
         self.processes = _reported(users, lambda group: group.processes)
         self.summaries = _reported(users, lambda group: (group,) if group.processes else ())
@@ -392,15 +398,3 @@ class Linux:
         """(chosen, processors) indices of virtual processors of guests with as many processors."""
         count = int(self.processors[chosen[0]]) if len(chosen) else 0
         return self._base[chosen, None] + np.arange(count)
-
-
-def _averages(load: F64, seconds: I64) -> F64:
-    """(3, intervals, groups) load averages / current load."""
-    averages = np.empty((len(_LOAD_MINUTES), *load.shape))
-    for place, minutes in enumerate(_LOAD_MINUTES):
-        decay = 60.0 * minutes / (60.0 * minutes + seconds)
-        average: F64 = load[0]
-        for k in range(len(load)):
-            average = average * decay[k] + load[k] * (1.0 - decay[k])
-            averages[place, k] = average
-    return averages / np.maximum(load, 1e-9)

@@ -131,9 +131,6 @@ class Partitions:
 _FULL = 0.999
 """Most utilization of a processor, and most share of emulation in its busy time."""
 
-_SUSPENDED = 0.25
-"""Share of its busy time that a processor is suspended when the machine is fully used."""
-
 _SPIN_US, _SPINS_PER_S = 3.0, 4000.0
 
 
@@ -244,7 +241,8 @@ def _limits(measurement: Measurement) -> tuple[float, float]:
     kind = measurement.machine.processor_type
     others = sum(n * demanded for n, demanded, alone, of in rows if of == kind and not alone)
     load = min((processors + others) / max(lpars.shared[kind], 1), 1.0)
-    lost = _SUSPENDED * load * load
+    # A processor is suspended for a quarter of its busy time when the machine is fully used.
+    lost = 0.25 * load * load
     return lost, min(_FULL / (1 + lost), _FULL * lpars.limit(lpars.own) / processors)
 
 

@@ -15,8 +15,6 @@ from .population import Demand
 _LEVEL_SPREAD = 0.0015
 _SLOT_SPREAD = _LEVEL_SPREAD / 3
 _LIST_SPREAD = 0.06
-_FLOW_SPREAD = 1.5
-"""Spread of paging / spread of the processors' work."""
 
 
 class Levels:
@@ -78,7 +76,7 @@ class Flows(NamedTuple):
         """Build the flows of a run; sums over the steady state meet the targets' rates."""
         measurement, allocation = demand.measurement, demand.allocation
         targets, storage = measurement.targets, measurement.storage
-        spread = measurement.scenario.spread * _FLOW_SPREAD
+        spread = measurement.scenario.spread * 1.5  # paging varies more than processors' work
 
         def flow(noun: str, natural: F64, target: float | None) -> I64:
             return allocation.counts(noun, natural, target, spread)

@@ -437,7 +437,11 @@ def read_records(texts: Mapping[str, str]) -> Mapping[str, Record]:
         above = own.pop("shared", {})
         shared |= document.read_part(above, "shared", dict[str, RecordTable])
         read = document.read_part(own, "", dict[str, RecordTable])
-        tables |= {name: (_with_keys(name, table), file) for name, table in read.items()}
+        for name, table in read.items():
+            record = layout(name.partition("-")[0])
+            # A table of sample records has the keys of a site's layout.
+            keys = _standing_for(record) if record.kind is Kind.SAMPLE else ()
+            tables[name] = replace(table, use=(*table.use, *keys)), file
     written = {*_WRITTEN, *(name.partition("-")[0] for name in tables)}
     for record in layouts():
         if record.name not in written and unmodelled(record):
@@ -447,13 +451,6 @@ def read_records(texts: Mapping[str, str]) -> Mapping[str, Record]:
         for name, (table, file) in tables.items()
     )
     return dict(sorted(every, key=lambda row: (row[1].layout.domain, row[1].layout.record)))
-
-
-def _with_keys(name: str, table: RecordTable) -> RecordTable:
-    """A table of sample records with the keys of a site's layout."""
-    record = layout(name.partition("-")[0])
-    standing = _standing_for(record) if record.kind is Kind.SAMPLE else ()
-    return replace(table, use=(*table.use, *standing))
 
 
 def _completed(table: RecordTable, shared: Mapping[str, RecordTable], file: str) -> RecordTable:

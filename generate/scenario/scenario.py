@@ -207,9 +207,6 @@ class VolumeGroup(Table, frozen=True):
         return range(first, first + self.count)
 
 
-_Guest = Literal["cms", "linux", "vse", "server"]
-
-
 class _UserPrefix(_Ebcdic, longest=7):
     """What the ids of a group's users begin with."""
 
@@ -253,7 +250,7 @@ class UserGroup(Table, frozen=True):
     name: str
     prefix: _UserPrefix
     count: Annotated[int, Meta(ge=1, le=65000)]
-    guest: _Guest = "cms"
+    guest: Literal["cms", "linux", "vse", "server"] = "cms"
     workload: str = ""
     cpu_percent: Annotated[float, Meta(ge=0, le=6400)] = 1.0
     weight: NonNegative = 1.0
