@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import functools
+import tomllib
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import Any
 from msgspec import field
 from msgspec.structs import asdict
 
-from ..config import Document, Place, Table
+from ..config import Document, Place
 from ..config.document import dotted
 from ..config.values import Moment
 from ..core.errors import CpmonError, nearest, unknown
@@ -166,12 +167,11 @@ def _check_device(scenario: Scenario, each: Disturbance, place: Place) -> None:
     kind = kinds.get(each.device.upper().rjust(4, "0"))
     if kind is None:
         devices = list(kinds)
+        given = f"a device of [[volumes]], {devices[0]} to {devices[-1]}" if devices else None
         raise CpmonError(
             f"{each.kind}: there is no device {each.device}",
             place=place("device"),
-            expected=f"a device of [[volumes]], {devices[0]} to {devices[-1]}"
-            if devices
-            else "a [[volumes]]",
+            expected=given or "a [[volumes]]",
             found=each.device,
         )
     if kind != "user":
@@ -188,26 +188,9 @@ _TOD_ENDS = dt.datetime(2042, 9, 17, tzinfo=dt.UTC)
 """The day on which the 64-bit clock wraps."""
 
 
-class _Room(Table, frozen=True):
-    """A target's demand and its limit, as expressions."""
-
-    target: str
-    demanded: str
-    room: str
-    unit: str
-    remedy: str = ""
-
-
-class _TargetTable(Table, frozen=True):
-    """The content of `feasibility.toml`."""
-
-    needs: dict[str, str]
-    room: tuple[_Room, ...]
-
-
 def _check_feasibility(scenario: Scenario, run: Run, place: Place) -> None:
     """Check that what one run of a scenario needs fits."""
-    for key, needed in _table().needs.items():
+    for key, needed in _targets()["needs"].items():
         if getattr(run.targets, key) is not None and getattr(run.targets, needed) is None:
             raise CpmonError(
                 f"run {run.run_id}: {key} needs {needed}",
@@ -217,19 +200,19 @@ def _check_feasibility(scenario: Scenario, run: Run, place: Place) -> None:
                 remedy=f"add {needed}, or remove {key}",
             )
     figures = _figures(scenario, run)
-    for need in _table().room:
-        key = need.target
+    for need in _targets()["room"]:
+        key, unit, remedy = need["target"], need["unit"], need.get("remedy")
         demanded, room = (
-            Expression.compiled(text, key).value(figures) for text in (need.demanded, need.room)
+            Expression.compiled(need[part], key).value(figures) for part in ("demanded", "room")
         )
         if demanded > room:
             raise CpmonError(
                 f"run {run.run_id}: {key} does not fit",
                 code="scenario-target-infeasible",
                 place=place(f"{run.key}.targets.{key}"),
-                expected=f"room for at most {room:,.1f} {need.unit}",
-                found=f"{demanded:,.1f} {need.unit}",
-                remedy=f"lower {key}, or {need.remedy}" if need.remedy else f"lower {key}",
+                expected=f"room for at most {room:,.1f} {unit}",
+                found=f"{demanded:,.1f} {unit}",
+                remedy=f"lower {key}, or {remedy}" if remedy else f"lower {key}",
             )
     if run.machine.mode == "lpar":
         _check_partitions(scenario, run, place)
@@ -238,9 +221,9 @@ def _check_feasibility(scenario: Scenario, run: Run, place: Place) -> None:
 
 
 @functools.cache
-def _table() -> _TargetTable:
-    text = (files(__package__) / "feasibility.toml").read_text(encoding="utf-8")
-    return Document(text, "feasibility.toml", "the targets").read(_TargetTable)
+def _targets() -> dict[str, Any]:
+    """`feasibility.toml`."""
+    return tomllib.loads((files(__package__) / "feasibility.toml").read_text(encoding="utf-8"))
 
 
 def _figures(scenario: Scenario, run: Run) -> dict[str, Any]:

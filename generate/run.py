@@ -112,13 +112,12 @@ def write_run(  # noqa: PLR0913 - each is an option of the command
 
 def _chunks(model: Model) -> Iterator[Chunk]:
     """Control records and data of every interval, and the end of data."""
-    measurement, samples = model.measurement, Sampler(model)
-    size = measurement.scenario.monitor.segment_mib << 20
-    delivery = Delivery(size)
+    samples = Sampler(model)
+    delivery = Delivery(model.measurement.scenario.monitor.segment_mib << 20)
     for number in np.flatnonzero(model.timeline.exists).tolist():
-        blocks = samples.blocks(number)
+        blocks, events = samples.blocks(number)
         if model.timeline.written[number]:
-            yield from delivery.interval(blocks, samples.events, model.clock.end(number))
+            yield from delivery.interval(blocks, events, model.clock.end(number))
     yield END_OF_DATA
 
 

@@ -264,21 +264,16 @@ class _Writer:
 
 
 class Sampler:
-    """Encodes samples of the model as blocks of records, with an encoder for each record type.
-
-    Attributes:
-        events: event records of the interval before the last sample.
-    """
+    """Encodes samples of the model as blocks of records, with an encoder for each record type."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        self.events: list[Block] = []
         self._release = model.measurement.run.cp_level
         self._writers: list[_Writer] = []
         self._epoch = -1
 
-    def blocks(self, number: int) -> list[Block]:
-        """All records of a sample; if monitoring begins, configuration records precede them.
+    def blocks(self, number: int) -> tuple[list[Block], list[Block]]:
+        """All records of a sample, configuration first, and the events of the interval before it.
 
         Call it for every sample in order, also for those that are not in the dump, so that
         counters accumulate.
@@ -305,8 +300,7 @@ class Sampler:
                 blocks.append(block)
                 tods = tods[count:]
         batches = [*_interval_events(sample, progress), *starting]
-        self.events = encode_events(batches, self._release)
-        return blocks
+        return blocks, encode_events(batches, self._release)
 
     def _new_writers(self, sample: Sample) -> list[_Writer]:
         """Writers of the records that the system has, after an IPL."""

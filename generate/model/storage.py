@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -143,35 +143,35 @@ class Volumes:
             for g, n in zip(self.group.tolist(), number.tolist(), strict=True)
         ]
         self.serials = np.array(serials, dtype="U6")
-        self.devices = self._whole([int(g.first_device, 16) for g in groups]) + number
-        per_unit = self._whole([g.per_control_unit for g in groups])
-        first_unit = self._whole([int(g.control_unit, 16) for g in groups])
+        self.devices = self._each([int(g.first_device, 16) for g in groups]) + number
+        per_unit = self._each([g.per_control_unit for g in groups])
+        first_unit = self._each([int(g.control_unit, 16) for g in groups])
         self.control_units = first_unit + number // per_unit
         self.unit: I64 = np.unique(self.control_units, return_inverse=True)[1]
         paths = [int(g.channel_paths.ljust(2 * _MOST_PATHS, "0"), 16) for g in groups]
         self.paths = np.array(paths, dtype=np.uint64)[self.group]
-        self.path_count = self._whole([len(g.channel_paths) // 2 for g in groups])
+        self.path_count = self._each([len(g.channel_paths) // 2 for g in groups])
         shifts = np.arange(_MOST_PATHS - 1, -1, -1, dtype=np.uint64) * np.uint64(8)
         self.path_ids: I64 = (self.paths[:, None] >> shifts & np.uint64(0xFF)).astype(np.int64)
         self.path_masks: I64 = ((self.path_ids > 0) * (0x80 >> np.arange(_MOST_PATHS))).sum(axis=1)
         self.device_types, self.device_models = self._types([g.device_type for g in groups], 10)
         self.unit_types, self.unit_models = self._types([g.control_unit_type for g in groups], 16)
-        self.hit_share = self._real([g.cache_hit_share for g in groups])
-        self.cylinders = self._whole([g.cylinders for g in groups])
-        self.pages_per_cylinder = self._whole([g.pages_per_cylinder for g in groups])
+        self.hit_share = self._each([g.cache_hit_share for g in groups], np.float64)
+        self.cylinders = self._each([g.cylinders for g in groups])
+        self.pages_per_cylinder = self._each([g.pages_per_cylinder for g in groups])
         self.slots = self.cylinders * self.pages_per_cylinder
-        self.is_page = self._whole([g.kind == "page" for g in groups]) == 1
-        self.is_spool = self._whole([g.kind == "spool" for g in groups]) == 1
+        self.is_page = self._each([g.kind == "page" for g in groups], np.bool_)
+        self.is_spool = self._each([g.kind == "spool" for g in groups], np.bool_)
         self.is_cp = self.is_page | self.is_spool
         self.spool_used: I64 = self.slots * self.is_spool * 3 // 10
-        self.pages_per_io = self._real([g.pages_per_io for g in groups])
+        self.pages_per_io = self._each([g.pages_per_io for g in groups], np.float64)
         times = np.array([[g.pending_ms, g.disconnect_ms, g.connect_ms] for g in groups])
         times = times.reshape(-1, 3)
         service = times.sum(axis=1)
-        self.service = self._real((service / 1000 * SCM_PER_S).tolist())
+        self.service: F64 = self._each((service / 1000 * SCM_PER_S).tolist(), np.float64)
         self.parts: F64 = (times / np.maximum(service, 1e-9)[:, None])[self.group].T
         self.lasting = around_one(self.measurement.rng("volumes"), len(self.group), 0.04)
-        self.rates = self._real([g.io_per_s for g in groups])
+        self.rates = self._each([g.io_per_s for g in groups], np.float64)
         load = demand.volume_load
         users = sum(g.count * g.io_per_s for g in groups if g.kind == "user")
         spool = sum(g.count * g.io_per_s for g in groups if g.kind == "spool")
@@ -190,7 +190,7 @@ class Volumes:
         storage, groups = self.measurement.storage, self.measurement.scenario.volumes
         hit_share, reads = storage.cache_hit_share, storage.cache_reads_per_s
         if reads is None:
-            rates = self._real([g.avoided_per_s for g in groups])
+            rates = self._each([g.avoided_per_s for g in groups], np.float64)
             rate = sum(g.count * g.avoided_per_s for g in groups)
             avoided = allocation.counts("avoided I/O", rate * load)
             share = max(hit_share, 0.01)
@@ -212,13 +212,10 @@ class Volumes:
         """(volumes,) types as two bytes of digits, and models as numbers in a base."""
         pairs = [text.split("-") for text in of_groups]
         types = np.array([bytes.fromhex(number) for number, _ in pairs], dtype="V2")
-        return types[self.group], self._whole([int(model, base) for _, model in pairs])
+        return types[self.group], self._each([int(model, base) for _, model in pairs])
 
-    def _whole(self, of_groups: list[int] | list[bool]) -> I64:
-        return np.array(of_groups, dtype=np.int64)[self.group]
-
-    def _real(self, of_groups: list[float]) -> F64:
-        return np.array(of_groups, dtype=np.float64)[self.group]
+    def _each(self, of_groups: Sequence[float], dtype: type = np.int64) -> npt.NDArray[Any]:
+        return np.array(of_groups, dtype=dtype)[self.group]
 
     def _page_busy(self, allocation: Allocation, flows: Flows) -> I64 | None:
         """(intervals,) busy time of all page volumes, if there is a target for it."""

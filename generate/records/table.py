@@ -29,7 +29,7 @@ from ...core.errors import LayoutError, unknown
 from ...schemas import Field, Group, Kind, Layout, Role, Type, layout, layouts, release_key
 from ...schemas.registry import build_all, shipped, site_folder
 from ...schemas.unplaced import unplaced
-from ..activity import dispatching, transactions, usage, volume_work
+from ..activity import dispatching, transactions, usage
 from ..model.measurement import SCM_PER_S, TOD_PER_S, TOD_PER_US
 from ..model.system import Sample, entry_of
 from ..numeric import Bool, floor_int, partition
@@ -169,10 +169,7 @@ FUNCTIONS: Mapping[str, Any] = {
 }
 """Functions and constants."""
 
-ACTIVITY = {
-    module.__name__.rpartition(".")[2]: module
-    for module in (dispatching, transactions, usage, volume_work)
-}
+ACTIVITY = {"dispatching": dispatching, "transactions": transactions, "usage": usage}
 """Names of modules in expressions of figures."""
 
 OF_MODEL: Mapping[str, str] = _NAMES["model"]
