@@ -69,14 +69,11 @@ def skewed(rng: np.random.Generator, count: int, sigma: float | F64) -> F64:
 
 
 def partition(total: Any, weights: F64) -> I64:
-    """Whole parts that add up to `total` exactly and follow `weights` to within one.
+    """(..., parts) whole ones that add up to `total` exactly and follow `weights` to within one.
 
     Args:
         total: whole number, or (...,) of them: one for each row of weights; below 2**53.
         weights: (..., parts), not negative. A row of zeros shares evenly.
-
-    Returns:
-        (..., parts).
     """
     if not weights.shape[-1]:
         return np.zeros(weights.shape, dtype=np.int64)

@@ -207,8 +207,7 @@ class _Nearness(NamedTuple):
     def miss(self, squares: I64) -> F64:
         """Distance of sums of squares from the range, in steps of a typical sample."""
         outside = np.maximum(self.least - squares, 0) + np.maximum(squares - self.most, 0)
-        typical: F64 = outside / (1.0 + math.isqrt(self.most // len(self.other)))
-        return typical
+        return np.asarray(outside / (1.0 + math.isqrt(self.most // len(self.other))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,12 +259,12 @@ class _Search:
     def _improved(self, series: I64) -> I64 | None:
         """Moves step by step until all goals are met; None after too many steps."""
         if len(series) < 2:
-            return series if self._misses(series[None])[0] == 0 else None
+            return series if self._missed(series) == 0 else None
         widest = math.isqrt(max(near.most for near in self.goals) // len(series)) or 1
         steps = np.array([1 << k for k in range(widest.bit_length() + 1)], dtype=np.int64)
         batch = max(1, 50_000 // (len(steps) * len(series) ** 2))
         for _ in range(60):
-            miss = float(self._misses(series[None])[0])
+            miss = self._missed(series)
             if miss == 0:
                 return series
             best, after = self._best_move(series[None], steps)
@@ -310,10 +309,9 @@ class _Search:
         moved[((moved < self.least) | (moved > self.most)).any(axis=1)] = series
         return moved
 
-    def _misses(self, batch: I64) -> F64:
-        """(series,) sum of the misses of all goals for each series of a batch."""
-        misses = (near.miss(((batch - near.other) ** 2).sum(axis=1)) for near in self.goals)
-        return sum(misses, np.zeros(len(batch)))
+    def _missed(self, series: I64) -> float:
+        """Sum of the misses of all goals."""
+        return sum(float(near.miss(((series - near.other) ** 2).sum())) for near in self.goals)
 
 
 def _along(goals: list[_Nearness], total: int) -> tuple[F64, float, list[F64]]:

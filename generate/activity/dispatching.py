@@ -96,8 +96,11 @@ def dispatch_times(sample: Sample) -> tuple[I64, I64, I64]:
         (logical processors of all partitions,) with and without the time that the machine needed
         for dispatching; (physical processors,) time that belongs to no partition.
     """
-    lpars, span = sample.model.partitions, _span_us(sample)
-    rng = sample.model.measurement.rng(f"partitions in interval {sample.interval}")
+    model, lpars, number = sample.model, sample.model.partitions, sample.number
+    span = int(model.timeline.tod[sample.interval]) // TOD_PER_US
+    if not model.timeline.starts(number):
+        span = (collected_tod(model, number) - collected_tod(model, number - 1)) // TOD_PER_US
+    rng = model.measurement.rng(f"partitions in interval {sample.interval}")
     own = _own_us(sample, span)
     room = {k: float(n * span) * (1 - 2 * _MANAGEMENT) for k, n in lpars.shared.items()}
     if not lpars.dedicated[lpars.own]:
@@ -114,14 +117,6 @@ def dispatch_times(sample: Sample) -> tuple[I64, I64, I64]:
     gross = np.minimum(net + np.floor(net * _OVERHEAD), span)
     active = np.where(lpars.by_processor(lpars.dedicated), net, gross).astype(np.int64)
     return active, net, _management_us(lpars, int(active.sum()), span)
-
-
-def _span_us(sample: Sample) -> int:
-    """Microseconds between the data of this sample and those of the previous one."""
-    model, number = sample.model, sample.number
-    if model.timeline.starts(number):
-        return int(model.timeline.tod[sample.interval]) // TOD_PER_US
-    return (collected_tod(model, number) - collected_tod(model, number - 1)) // TOD_PER_US
 
 
 def _own_us(sample: Sample, span: int) -> F64:
@@ -148,8 +143,7 @@ def _demanded_us(lpars: Partitions, place: int, span: int, rng: np.random.Genera
     if lpars.dedicated[place]:
         return np.full(count, float(span))
     use = around_one(rng, count, 0.06) * around_one(rng, 1, 0.06) * lpars.demanded[place]
-    demanded: F64 = np.minimum(use, min(lpars.limit(place) / count, 0.99)) * span
-    return demanded
+    return np.asarray(np.minimum(use, min(lpars.limit(place) / count, 0.99)) * span)
 
 
 def _management_us(lpars: Partitions, active: int, span: int) -> I64:
@@ -193,15 +187,9 @@ def times_empty(taken: I64, available: int, seconds: int) -> I64:
 
 
 def blocks_by_size(pages: int, mean: float, largest: int) -> I64:
-    """Blocks of 1 to `largest` pages, moved by one paging I/O each, that hold exactly `pages`.
+    """(largest,) blocks of 1 to `largest` pages, 2 or more, that hold exactly `pages` together.
 
-    Args:
-        pages: 0 or more.
-        mean: mean pages of a block, met as far as whole blocks allow.
-        largest: 2 or more.
-
-    Returns:
-        (largest,) blocks of each size.
+    A block is moved by one paging I/O. The mean is met as far as whole blocks allow.
     """
     counts = np.zeros(largest, dtype=np.int64)
     if not pages:

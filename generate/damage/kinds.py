@@ -54,7 +54,6 @@ def record_starts(data: U8, starts: I64, limits: I64, *, closing: bool) -> I64:
     that are no record.
 
     Args:
-        data: bytes of the frames.
         starts, limits: (frames,) position of the first record, and behind the last byte.
         closing: whether to include records that close a frame (1.11, 1.13).
     """
@@ -152,10 +151,8 @@ class DumpStream:
     def until_record(self, place: int) -> Generator[bytes, None, tuple[bytearray, int]]:
         """Yield up to the frame of the first record at or after `place`.
 
-        Records that close a frame or an interval do not count.
-
-        Returns:
-            The frame, taken out of the stream, and the start of the record in it.
+        Records that close a frame or an interval do not count. Returns the frame, taken out of the
+        stream, and the start of the record in it.
 
         Raises:
             DamageError: the dump ends before.

@@ -39,13 +39,10 @@ class Block:
 
 
 def sample_frames(blocks: Iterable[Block], end_tod: int) -> U8:
-    """Records packed into frames, in order; none crosses a frame.
+    """(frames, 4096): records packed into frames, in order; none crosses a frame.
 
     A frame that is followed by another ends with MTREOF, the last with MTREND at `end_tod`; the
     rest of a frame is zero.
-
-    Returns:
-        (frames, 4096) bytes.
     """
     frames, used = _packed(blocks, by_time=False)
     _scatter(frames, np.array([used]), _closing_records(INTERVAL_END, np.array([end_tod])))
@@ -66,13 +63,10 @@ def set_domains(blocks: Iterable[Block]) -> frozenset[int]:
 
 
 def event_frames(blocks: Iterable[Block]) -> U8:
-    """Event records packed into frames, in the order of their time stamps.
+    """(bytes,): event records packed into frames, in the order of their time stamps.
 
-    A frame that is followed by another ends with MTREOF. The last one ends with its last record:
-    the end address of the entry is there. Records of one time stay in the order given.
-
-    Returns:
-        (bytes,) from the first byte of the first frame to the last byte of the last record.
+    A frame that is followed by another ends with MTREOF. The bytes end with the last record: the
+    end address of the entry is there. Records of one time stay in the order given.
     """
     frames, used = _packed(blocks, by_time=True)
     return frames[:used]

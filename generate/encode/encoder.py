@@ -315,13 +315,11 @@ class Encoder:
     """Writes the records of one layout, sample after sample.
 
     Args:
-        layout: what the bytes mean.
         rows: records in a sample, absent rows included.
-        release: CP level, which determines the length of the records.
         fixed: values that do not change: keys, texts, sizes.
         ages: intervals in which counters increased before the first sample; one or (rows,).
         wrapping: name of a 4-byte counter that passes 2**32 in the first interval.
-        entries, sizes: see `Encoding`.
+        layout, release, entries, sizes: see `Encoding`.
 
     Raises:
         LayoutError: see `Encoding`; or the fixed values of records exclude a requested group.
@@ -469,8 +467,7 @@ class EventBatch:
         name: of the layout.
         tods: (records,) time stamps, in any order.
         values: one or (records,) each, as written: counters are totals.
-        entries: number of entries of each group.
-        sizes: bytes of parts without a length of their own.
+        entries, sizes: see `Encoding`.
     """
 
     name: str

@@ -227,8 +227,7 @@ class Demand:
         work = self.users * self.load
 
         def total(key: str) -> F64:
-            summed: F64 = work @ np.array([getattr(group, key) for group in groups])
-            return summed
+            return np.asarray(work @ np.array([getattr(group, key) for group in groups]))
 
         loops = [population.looping(k).sum() / 100 for k in range(measurement.intervals)]
         computing = work @ np.array([g.cpu_percent * g.weight / 100 for g in groups])

@@ -137,16 +137,13 @@ def _response_stretch(timeline: Timeline, processors: Processors) -> F64:
 
 
 def allocate_shares(rng: np.random.Generator, shares: F64, totals: int | I64) -> I64:
-    """Whole numbers that add up to a total; each has its share of it to within one.
+    """(parts, columns) whole numbers that add up to totals; each has its share to within one.
 
     The mean over many calls is the exact share, so that rare states occur.
 
     Args:
         shares: (parts, columns), not negative; those of a column add up to 1.
         totals: one, or (columns,).
-
-    Returns:
-        (parts, columns).
     """
     edges = np.add.accumulate(shares, axis=0)
     edges *= totals
@@ -277,10 +274,9 @@ def per_sample(function: Callable[[Sample], Result]) -> Callable[[Sample], Resul
 
     @functools.wraps(function)
     def cached(sample: Sample) -> Result:
-        try:
-            result: Result = sample.results[function]
-        except KeyError:
-            result = sample.results[function] = function(sample)
+        if function not in sample.results:
+            sample.results[function] = function(sample)
+        result: Result = sample.results[function]
         return result
 
     return cached
