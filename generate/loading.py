@@ -12,6 +12,7 @@ import tomllib
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from msgspec import field
@@ -190,29 +191,30 @@ _TOD_ENDS = dt.datetime(2042, 9, 17, tzinfo=dt.UTC)
 
 def _check_feasibility(scenario: Scenario, run: Run, place: Place) -> None:
     """Check that what one run of a scenario needs fits."""
-    for key, needed in _targets()["needs"].items():
-        if getattr(run.targets, key) is not None and getattr(run.targets, needed) is None:
+    for target, needed in _targets()["needs"].items():
+        if getattr(run.targets, target) is not None and getattr(run.targets, needed) is None:
             raise CpmonError(
-                f"run {run.run_id}: {key} needs {needed}",
+                f"run {run.run_id}: {target} needs {needed}",
                 code="scenario-target-incomplete",
-                place=place(f"{run.key}.targets.{key}"),
-                found=f"{key} without {needed}",
-                remedy=f"add {needed}, or remove {key}",
+                place=place(f"{run.key}.targets.{target}"),
+                found=f"{target} without {needed}",
+                remedy=f"add {needed}, or remove {target}",
             )
     figures = _figures(scenario, run)
-    for need in _targets()["room"]:
-        key, unit, remedy = need["target"], need["unit"], need.get("remedy")
+    for row in _targets()["room"]:
+        need = SimpleNamespace(**{"remedy": "", **row})
+        target, unit = need.target, need.unit
         demanded, room = (
-            Expression.compiled(need[part], key).value(figures) for part in ("demanded", "room")
+            Expression.compiled(text, target).value(figures) for text in (need.demanded, need.room)
         )
         if demanded > room:
             raise CpmonError(
-                f"run {run.run_id}: {key} does not fit",
+                f"run {run.run_id}: {target} does not fit",
                 code="scenario-target-infeasible",
-                place=place(f"{run.key}.targets.{key}"),
+                place=place(f"{run.key}.targets.{target}"),
                 expected=f"room for at most {room:,.1f} {unit}",
                 found=f"{demanded:,.1f} {unit}",
-                remedy=f"lower {key}, or {remedy}" if remedy else f"lower {key}",
+                remedy=f"lower {target}, or {need.remedy}" if need.remedy else f"lower {target}",
             )
     if run.machine.mode == "lpar":
         _check_partitions(scenario, run, place)

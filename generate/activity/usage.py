@@ -218,7 +218,16 @@ def holdings(sample: Sample) -> Holdings:
     n = len(users.size)
     size = users.size * (0.985 + 0.03 * rng.random(n))
     other = np.maximum(2.0 * users.size - 0.5 * size, 0.0)
-    dispatched, eligible = _listed(sample, rng)
+    # The busiest virtual processors are in the dispatch list, the next ones in the eligible list.
+    in_dispatch = int(sample.model.lists.dispatched[number])
+    in_both = in_dispatch + int(sample.model.lists.eligible[number])
+    rank = rng.random(len(users.owner)) / (users.demand[users.owner] + 1e-9)
+    rank[~sample.present[users.owner]] = np.inf
+    places = np.zeros(len(rank), dtype=np.int64)
+    lasts = [last - 1 for last in sorted({in_dispatch, in_both}) if last > 0]
+    order = np.argpartition(rank, lasts) if lasts else np.arange(len(rank))
+    places[order] = np.arange(len(rank))
+    dispatched, eligible = places < in_dispatch, (places >= in_dispatch) & (places < in_both)
     in_list = np.bincount(users.owner[dispatched], minlength=n) > 0
     eligible_only = (np.bincount(users.owner[eligible], minlength=n) > 0) & ~in_list
     pages = [levels.resident_below, levels.resident_above, levels.expanded, levels.slots]
@@ -226,20 +235,6 @@ def holdings(sample: Sample) -> Holdings:
     totals = np.array([int(level[number]) for level in pages])
     below, above, expanded, slots = partition(totals, weights)
     return Holdings(below, above, expanded, slots, dispatched, eligible, in_list, eligible_only)
-
-
-def _listed(sample: Sample, rng: np.random.Generator) -> tuple[Bool, Bool]:
-    """(virtual processors,) which are in the dispatch and in the eligible list: the busiest."""
-    users, lists, number = sample.model.users, sample.model.lists, sample.number
-    in_dispatch = int(lists.dispatched[number])
-    in_both = in_dispatch + int(lists.eligible[number])
-    rank = rng.random(len(users.owner)) / (users.demand[users.owner] + 1e-9)
-    rank[~sample.present[users.owner]] = np.inf
-    places = np.zeros(len(rank), dtype=np.int64)
-    lasts = [last - 1 for last in sorted({in_dispatch, in_both}) if last > 0]
-    order = np.argpartition(rank, lasts) if lasts else np.arange(len(rank))
-    places[order] = np.arange(len(rank))
-    return places < in_dispatch, (places >= in_dispatch) & (places < in_both)
 
 
 @per_sample

@@ -165,9 +165,6 @@ class Users:
         return of_processors
 
 
-_MOVED_SHARE = 0.3
-_MIGRATED_SHARE = 0.5
-
 _DAY_HOURS = (0.0, 6.0, 8.0, 10.5, 12.5, 15.0, 18.0, 22.0, 24.0)
 _DAY_SHARES = (0.05, 0.0, 0.55, 1.0, 0.8, 0.95, 0.3, 0.1, 0.05)
 """Load by the hour, 0 for level to 1 for peak: two maxima, a dip at noon, quiet nights."""
@@ -252,8 +249,7 @@ class Demand:
         # I/Os of all volumes except paging.
         volumes = [v for v in measurement.scenario.volumes if v.kind != "page"]
         ios = sum(v.io_per_s * v.count for v in volumes) * self.volume_load
-        self._hold_pages()
-        self._move_pages(ios)
+        self._page(ios)
         self.timer_cp = timers * (machine.dispatch_us + 2 * machine.simulation_us) / 1e6
         other_us = (
             (self.dispatches - timers) * machine.dispatch_us
@@ -263,24 +259,22 @@ class Demand:
         )
         self.cp = self.timer_cp + other_us / 1e6
 
-    def _hold_pages(self) -> None:
-        frames = self.measurement.frames
-        sets = np.array([256 * g.working_set_mib for g in self.measurement.groups])
+    def _page(self, ios: F64) -> None:
+        """Set the pages that the users hold, and those that move."""
+        measurement, storage = self.measurement, self.measurement.storage
+        frames = measurement.frames
+        sets = np.array([256 * g.working_set_mib for g in measurement.groups])
         pages = (self.users * (0.7 + 0.3 * np.minimum(self.load, 1.0))) @ sets
         self.resident: F64 = np.minimum(pages, 0.97 * frames.for_users)
         self.expanded: F64 = np.minimum(pages - self.resident, 0.95 * frames.expanded)
         paged = np.minimum(pages - self.resident - self.expanded, 0.9 * frames.slots)
         self.slots: F64 = paged + np.minimum(0.05 * pages, 0.05 * frames.slots)
-
-    def _move_pages(self, ios: F64) -> None:
-        measurement, storage = self.measurement, self.measurement.storage
-        frames = measurement.frames
         # Before 5.2.0 pages for I/O and for CP itself must be below 2 GB.
         bound = measurement.run.cp_level < "5.2.0" and frames.above > 0
-        self.moved_below_2g = ios * frames.users_above_share * _MOVED_SHARE * bound
+        self.moved_below_2g = ios * frames.users_above_share * 0.3 * bound
         paged = self.slots - np.minimum(self.slots, 0.05 * self.resident)
         self.dasd_pages = 2 * paged * storage.churn_per_s
-        self.migrated = self.dasd_pages * _MIGRATED_SHARE / 2 * (frames.expanded > 0)
+        self.migrated = self.dasd_pages * 0.5 / 2 * (frames.expanded > 0)
         self.xstor_pages = 2 * self.expanded * storage.churn_per_s + self.migrated
 
 
