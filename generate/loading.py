@@ -184,11 +184,6 @@ def _check_device(scenario: Scenario, each: Disturbance, place: Place) -> None:
         )
 
 
-_TOD_BEGINS = dt.datetime(1900, 1, 1, tzinfo=dt.UTC)
-_TOD_ENDS = dt.datetime(2042, 9, 17, tzinfo=dt.UTC)
-"""The day on which the 64-bit clock wraps."""
-
-
 def _check_feasibility(scenario: Scenario, run: Run, place: Place) -> None:
     """Check that what one run of a scenario needs fits."""
     for target, needed in _targets()["needs"].items():
@@ -293,13 +288,14 @@ def _check_partitions(scenario: Scenario, run: Run, place: Place) -> None:
 
 def _check_clock(scenario: Scenario, run: Run, place: Place) -> None:
     """Check that the TOD clock, 64 bits since 1900, covers the IPL to the last sample."""
+    begins, wraps = (dt.datetime(*day, tzinfo=dt.UTC) for day in ((1900, 1, 1), (2042, 9, 17)))
     seconds = (run.intervals or scenario.intervals) * scenario.monitor.interval_s
     ipl = run.start - dt.timedelta(hours=run.ipl_hours_before)
-    if ipl < _TOD_BEGINS or run.start + dt.timedelta(seconds=seconds) > _TOD_ENDS:
+    if ipl < begins or run.start + dt.timedelta(seconds=seconds) > wraps:
         raise CpmonError(
             f"run {run.run_id}: the TOD clock has no such time",
             place=place(f"{run.key}.start"),
-            expected=f"IPL and last sample from {_TOD_BEGINS:%Y-%m-%d} to {_TOD_ENDS:%Y-%m-%d}",
+            expected=f"IPL and last sample from {begins:%Y-%m-%d} to {wraps:%Y-%m-%d}",
             found=run.start.isoformat(),
         )
 

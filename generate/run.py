@@ -20,7 +20,7 @@ from ..schemas.unplaced import still_unplaced
 from .damage.requests import Damage, check_compressed, cut_file, damaged, parse_damage
 from .encode.container import END_OF_DATA, Container, Delivery, captured
 from .encode.sampler import Sampler
-from .model.measurement import Clock, Measurement, Timeline
+from .model.measurement import Measurement, Timeline
 from .model.system import Model
 from .numeric import I64, around_one, partition, random_stream
 from .samples import durations, samples_of
@@ -105,8 +105,7 @@ def write_run(  # noqa: PLR0913 - each is an option of the command
         beside[kind] = target / f"{run_id}.{suffix}"
         write_text(beside[kind], text)
     about = target / f"{run_id}.run.toml"
-    names = {kind: path.name for kind, path in beside.items()}
-    write_text(about, _run_file(model.measurement, model.clock, names))
+    write_text(about, _run_file(model, beside))
     return WrittenRun(dump, about, tuple(beside.values()), dump.stat().st_size)
 
 
@@ -329,9 +328,10 @@ def _csv(header: str, *columns: list[str]) -> str:
     return "\n".join([header, *rows]) + "\n"
 
 
-def _run_file(measurement: Measurement, clock: Clock, companions: Mapping[str, str]) -> str:
-    """The text of a run file; `companions`: kind -> file name."""
-    run, machine, storage = measurement.run, measurement.machine, measurement.storage
+def _run_file(model: Model, companions: Mapping[str, Path]) -> str:
+    """The text of a run file; `companions`: kind -> file."""
+    measurement, clock, run = model.measurement, model.clock, model.measurement.run
+    machine, storage = measurement.machine, measurement.storage
     ends = (0, measurement.warmup, measurement.intervals)
     begin, steady, end = map(clock.end_moment, ends)
     general = {
@@ -358,7 +358,7 @@ def _run_file(measurement: Measurement, clock: Clock, companions: Mapping[str, s
     }
     tables = [("", general), ("\n[attributes]\n", attributes)]
     if companions:
-        tables.append(("\n[companions]\n", dict(companions)))
+        tables.append(("\n[companions]\n", {kind: file.name for kind, file in companions.items()}))
     for place in still_unplaced(measurement.scenario.places):
         tables.append(("\n[[assumed]]\n", asdict(place)))
     return "".join(

@@ -117,23 +117,6 @@ class Encoding:
             )
         self.blank = self._blank()
 
-    def field(self, name: str) -> Field:
-        """The field of that name, whether or not the release has it.
-
-        Raises:
-            LayoutError: no release has one.
-        """
-        field = self._named.get(name)
-        if field is None:
-            group = name.rpartition(".")[0]
-            beside = [other for other in self._named if other.rpartition(".")[0] == group]
-            raise LayoutError(
-                f"{self.layout.name} has no field {name}",
-                expected=", ".join(beside or self._named),
-                found=name,
-            )
-        return field
-
     def place(self, name: str) -> Place | None:
         """The place of a field; None if the release does not have it, or it is unknown.
 
@@ -141,17 +124,23 @@ class Encoding:
             LayoutError: no release has it, or its group or size was not requested.
         """
         place = self.places.get(name)
-        if place is None and name in {row.name for row in unplaced(self.layout)}:
-            return None
-        if place is None:
-            field, group = self.field(name), name.rpartition(".")[0]
-            if field.is_open or (group in self._groups and not self._groups[group].end):
-                raise LayoutError(
-                    f"this {self.layout.name} is written without {name}",
-                    code="record-part-missing",
-                    remedy="name its group in `entries`, or its length in `sizes`",
-                )
-        return place
+        if place is not None or name in {row.name for row in unplaced(self.layout)}:
+            return place
+        field, group = self._named.get(name), name.rpartition(".")[0]
+        if field is None:
+            beside = [other for other in self._named if other.rpartition(".")[0] == group]
+            raise LayoutError(
+                f"{self.layout.name} has no field {name}",
+                expected=", ".join(beside or self._named),
+                found=name,
+            )
+        if field.is_open or (group in self._groups and not self._groups[group].end):
+            raise LayoutError(
+                f"this {self.layout.name} is written without {name}",
+                code="record-part-missing",
+                remedy="name its group in `entries`, or its length in `sizes`",
+            )
+        return None
 
     def check_conditions(self, records: U8) -> None:
         """Check that the values of records do not exclude a requested group.

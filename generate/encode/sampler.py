@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from ...schemas import Kind, layout
 from ...schemas.unplaced import with_places
-from ..activity.transactions import ending_times
+from ..activity.usage import ending_times
 from ..model.measurement import TOD_PER_S
 from ..model.system import Model, Sample
 from ..numeric import F64, I64, U64, Bool, floor_int
@@ -157,16 +157,15 @@ def _transaction_ends(sample: Sample, progress: _Progress) -> list[EventBatch]:
     ]
 
 
-_Command = tuple[int, str]
-"""TOD and text of a MONITOR command; without EVENT or SAMPLE it applies to both."""
+def _monitor_commands(model: Model, number: int, started: int) -> list[tuple[int, str]]:
+    """TOD and text of the commands before a sample at which monitoring begins, at a TOD, by time.
 
-
-def _monitor_commands(model: Model, number: int, started: int) -> list[_Command]:
-    """The commands before a sample at which monitoring begins, at a TOD, by time."""
+    A command without EVENT or SAMPLE applies to both.
+    """
     if model.timeline.starts(number):
         return [(started, "MONITOR START")]
     interval = model.timeline.interval_of(number)
-    commands = list[_Command]()
+    commands = list[tuple[int, str]]()
     for each in (each for each in model.measurement.disturbances if each.interval == interval):
         if each.kind == "interval" and each.interval_s is not None:
             text = f"MONITOR SAMPLE INTERVAL {each.interval_s} SEC"
@@ -179,10 +178,8 @@ def _monitor_commands(model: Model, number: int, started: int) -> list[_Command]
 class _Writer:
     """One record type, its encoder, and its last sample.
 
-    Args:
-        given: values that distinguish the type from others of the record.
-        sample: the first one after an IPL. wrapping: whether a counter is to wrap soon.
-        sampled: whether the records are written; if not, they are encoded for the events only.
+    `given` distinguishes the type from others of the record; `sample` is the first one after an
+    IPL. Records that are not sampled are encoded for the events only.
     """
 
     def __init__(
@@ -247,7 +244,7 @@ class _Writer:
             return None
         begun, delta = self.encoder.current(rows), {}
         for field in values.keys() & begun.keys():
-            if self.encoder.encoding.field(field).is_cumulative:
+            if self.encoder.encoding.places[field].field.is_cumulative:
                 shape = (self.encoder.rows, *begun[field].shape[1:])
                 delta[field] = np.broadcast_to(np.asarray(values[field]), shape)[rows]
         return _SessionProgress(rows, self.entries, begun, delta)

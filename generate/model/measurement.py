@@ -22,8 +22,7 @@ class Measurement:
 
     Attributes:
         groups, users: the user groups with this run's counts; number of users.
-        processors: number of processors that CP sees; each thread is one.
-        sampled: numbers of the domains that are sampled.
+        processors, sampled: number of processors that CP sees; domains that are sampled.
         disturbances: those before the end of this run, in order.
         warmup: intervals before the steady state; at least one interval is steady.
 
@@ -122,9 +121,7 @@ class Timeline:
         seconds, tod: (intervals,) nominal length, in seconds and in TOD units.
         up, up_seconds: (intervals,) whether the system runs; seconds during which it does.
         steady: (intervals,) whether it belongs to the steady state, which targets describe.
-        steady_seconds: length of the steady state.
-        exists: (intervals + 1,) whether CP took the sample.
-        written: (intervals + 1,) whether the dump has it.
+        exists, written: (intervals + 1,) whether CP took the sample; whether the dump has it.
         epoch: (intervals + 1,) number of IPLs since the run began.
         begins: (intervals + 1,) whether monitoring starts with this sample, after an IPL or a
             restart of MONITOR, so that configuration records precede it.

@@ -22,8 +22,6 @@ _WAITS = ("io_wait_share", "page_wait_share", "simulation_wait_share", "console_
 _MODES = {"ESA": 0x40, "XA": 0x20, "XC": 0x08, "Z": 0x44}
 """CALMODE: architecture of the virtual machine; Z is an ESA one that has entered z/Architecture."""
 
-_IOS = ("console_ios_per_s", "unit_record_ios_per_s", "network_ios_per_s")
-
 
 class Change(NamedTuple):
     """Some users log on or off early in an interval."""
@@ -113,15 +111,14 @@ class Users:
 
     Attributes:
         logon: (users,) TOD units from IPL to logon.
-        demand, size: (users,) weights of the work and of the pages.
-        restless: (users,) deviation of the demand from interval to interval.
+        demand, size, restless: (users,) weights of the work and of the pages; deviation of the
+            demand from interval to interval.
         modes, status, storage: (users,) CALMODE and CALSTAT; bytes of virtual storage.
         owner, address: (virtual processors,) index of the user; address of the processor.
         base: (users,) index of the user's first virtual processor.
         waits: (5, virtual processors) shares of time of the group: waits for I/Os, pages,
             simulation and the console, and presence in the dispatch list.
         ios: (3, users) I/Os a second to consoles, unit record devices and networks, at load 1.
-        transactions: (users,) a second, at load 1.
     """
 
     def __init__(self, measurement: Measurement, population: Population) -> None:
@@ -146,7 +143,7 @@ class Users:
         self.owner = np.repeat(np.arange(len(self.names)), self.processors)
         self.address = np.arange(len(self.owner)) - self.base[self.owner]
         self.waits = self._figures(*_WAITS, "dispatched_share")[:, self.owner]
-        self.ios = self._figures(*_IOS)
+        self.ios = self._figures("console_ios_per_s", "unit_record_ios_per_s", "network_ios_per_s")
         self.transactions = self._figures("transactions_per_s")[0]
 
     def _figures(self, *keys: str) -> F64:
@@ -313,7 +310,6 @@ BUSY = ("user", "nice", "system", "irq", "softirq")
 """Uses of a guest's virtual time."""
 
 _BUSY_SHARES = np.array([0.72, 0.01, 0.2, 0.02, 0.05])
-_LOAD_MINUTES = (1, 5, 15)
 
 
 class Reported(NamedTuple):
@@ -373,8 +369,8 @@ class Linux:
         self.threads = 55 + floor_int(60 * rng.random(n))
         self.lag = floor_int((0.1 + 0.9 * rng.random(n)) * TOD_PER_S)
         seconds = demand.allocation.timeline.seconds
-        self.averages = np.empty((len(_LOAD_MINUTES), *demand.load.shape))
-        for place, minutes in enumerate(_LOAD_MINUTES):
+        self.averages = np.empty((3, *demand.load.shape))
+        for place, minutes in enumerate((1, 5, 15)):
             decay = 60.0 * minutes / (60.0 * minutes + seconds)
             average: F64 = demand.load[0]
             for k, load in enumerate(demand.load):

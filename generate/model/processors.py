@@ -40,11 +40,9 @@ class Partitions:
         counts: logical processors of each entry.
         dedicated, capped: whether its processors are dedicated; whether its weight is a limit.
         demanded: share of its processors' time that each demands; unused for `own`.
-        own: index of this system's entry.
-        physical: types of the physical processors.
-        shared: by type, number of processors that are not dedicated.
-        shared_weight: by type, weight of all partitions that share processors.
-        total: number of partitions.
+        own, physical: index of this system's entry; types of the physical processors.
+        shared, shared_weight: by type, number of processors that are not dedicated, and weight of
+            all partitions that share them.
     """
 
     def __init__(self, measurement: Measurement) -> None:
@@ -144,9 +142,7 @@ class Times:
     time, in which the physical processor served another partition. Spin time is part of the CP
     time. Offline and parked processors have no times, not even wait.
 
-    Attributes:
-        online: whether the processor was online in the interval.
-        parked: whether it was online and got no work.
+    `online` is whether the processor was online in the interval, `parked` whether it got no work.
     """
 
     online: Bool
@@ -269,8 +265,7 @@ class _Utilization:
     """Allocates the processors' time to the intervals of a run. Times are TOD units.
 
     Attributes:
-        online: (intervals, processors) whether each was online, and not parked.
-        room: (intervals, processors) most busy time of each.
+        online, room: (intervals, processors) which work; most busy time of each.
         demanded: (intervals,) processors that the users' work would keep busy.
         guests: (intervals,) most time that all virtual processors can run.
     """

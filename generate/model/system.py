@@ -241,12 +241,10 @@ class Sample:
         seconds: nominal length of the interval.
         present: (users,) who is logged on at the sample.
         active: (users,) who was logged on during the interval or a part of it.
-        arriving, leaving: (users,) who logged on or off in the interval.
         volumes_online, volumes_before: (volumes,) which were online in the interval, and in that
             of the sample before.
         varied: whether a processor or device was varied on or off, or parked, in the interval.
-        results: cache of `per_sample` functions.
-        names: cache of the values of names in expressions.
+        results, names: caches of `per_sample` functions, and of names in expressions.
     """
 
     def __init__(self, model: Model, number: int) -> None:

@@ -14,11 +14,10 @@ import re
 import sys
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from graphlib import TopologicalSorter
 from importlib.resources import files
 from types import CodeType
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 import numpy as np
@@ -29,7 +28,7 @@ from ...core.errors import LayoutError, unknown
 from ...schemas import Field, Group, Kind, Layout, Role, Type, layout, layouts, release_key
 from ...schemas.registry import build_all, shipped, site_folder
 from ...schemas.unplaced import unplaced
-from ..activity import dispatching, transactions, usage
+from ..activity import dispatching, usage
 from ..model.measurement import SCM_PER_S, TOD_PER_S, TOD_PER_US
 from ..model.system import Sample, entry_of
 from ..numeric import Bool, floor_int, partition
@@ -156,7 +155,7 @@ FUNCTIONS: Mapping[str, Any] = {
     **{name: getattr(np, name) for name in _OF_NUMPY},
     **{function.__name__.removeprefix("_"): function for function in _OF_CPMON},
     "LOCK_NAMES": dispatching.LOCK_NAMES,
-    **{name: getattr(transactions, name) for name in ("UNI", "MULTI", "QUICK")},
+    **{name: getattr(usage, name) for name in ("UNI", "MULTI", "QUICK")},
     "SCM_PER_S": SCM_PER_S,
     "TOD_PER_S": TOD_PER_S,
     "TOD_PER_US": TOD_PER_US,
@@ -167,14 +166,11 @@ FUNCTIONS: Mapping[str, Any] = {
 }
 """Functions and constants."""
 
-ACTIVITY = {"dispatching": dispatching, "transactions": transactions, "usage": usage}
+ACTIVITY = {"dispatching": dispatching, "usage": usage}
 """Names of modules in expressions of figures."""
 
 OF_MODEL: Mapping[str, str] = _NAMES["model"]
 """Figures that are constant during a run: expressions over `model`."""
-
-OF_SAMPLE: Mapping[str, str] = _NAMES["sample"]
-"""Figures of a sample, and of the interval before it: expressions over `model` and `sample`."""
 
 
 Values = Mapping[str, Any]
@@ -223,8 +219,7 @@ class RecordTable(Table, frozen=True, kw_only=True):
     values: dict[str, str] = msgspec.field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Expression:
+class Expression(NamedTuple):
     """A compiled expression and the names in it."""
 
     code: CodeType
@@ -274,7 +269,7 @@ class RecordScope(dict[str, Any]):
 _GLOBALS = dict(FUNCTIONS)
 _FIGURES = {
     name: Expression.compiled(text, f"names.toml: {name}")
-    for name, text in {**OF_MODEL, **OF_SAMPLE}.items()
+    for name, text in {**OF_MODEL, **_NAMES["sample"]}.items()
 }
 
 

@@ -192,9 +192,6 @@ def _rounded(value: Decimal, places: int) -> Decimal:
 
 RATES = ("write_kb_per_s", "read_kb_per_s")
 
-SERIES = ("virtual_cpu_cs", "cp_cpu_cs", *RATES, "virtual_ios", "page_reads", "page_writes")
-"""Measures of a sample; all of them are whole numbers."""
-
 SCORES = ("thrasher", "burner")
 """Tools that count in periods of their own; their figures are printed without decimals."""
 
@@ -209,8 +206,12 @@ class Measured(Table, frozen=True, kw_only=True):
 
     @property
     def measures(self) -> tuple[str, ...]:
-        """The measures that the table has."""
-        return tuple(measure for measure in (*SERIES, *SCORES) if self.has(measure))
+        """The measures that the table has; all of them are whole numbers."""
+        times, counts = (
+            ("virtual_cpu_cs", "cp_cpu_cs"),
+            ("virtual_ios", "page_reads", "page_writes"),
+        )
+        return tuple(filter(self.has, (*times, *RATES, *counts, *SCORES)))
 
     def has(self, measure: str) -> bool:
         """Whether the table has a measure."""
