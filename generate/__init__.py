@@ -1,7 +1,7 @@
 """A model of the hardware and CP that writes records, dumps and companion files."""
 
+from .damage.kinds import DamageError
 from .damage.requests import Damage, damaged, parse_damage
-from .damage.stream import DamageError
 from .loading import load_scenario, parse_scenario, scenario_names
 from .run import WrittenRun, dump_frames, write_run
 from .scenario.scenario import Scenario

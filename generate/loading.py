@@ -1,14 +1,19 @@
 """Loads and checks scenarios: shipped ones by name, others from a TOML file.
 
-A file has a table for each run, which inherits the machine and the storage.
+A file has a table for each run, which inherits the machine and the storage. Its names must have
+definitions, its pages fit in storage, its times in a second, and its samples have their figures.
 """
 
 from __future__ import annotations
 
+import datetime as dt
+import functools
+import tomllib
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any, TypeVar
+from types import SimpleNamespace
+from typing import Any
 
 from msgspec import field
 from msgspec.structs import asdict
@@ -19,35 +24,34 @@ from ..config.values import Moment
 from ..core.errors import CpmonError, nearest, unknown
 from ..schemas.release import is_within
 from ..schemas.unplaced import still_unplaced
+from .damage.kinds import DamageError
 from .damage.requests import parse_damage
-from .damage.stream import DamageError
-from .feasibility import check_feasibility, check_figures, check_volumes
+from .model.measurement import Frames
 from .model.population import matching, user_ids
+from .model.processors import MOST_PARTITIONS
+from .records.table import Expression
 from .scenario.repetitions import (
     Difference,
     DifferenceKeys,
     Repetitions,
     SampleKeys,
     Samples,
-    run_key,
+    check_figures,
 )
-from .scenario.scenario import Run, RunKeys, Scenario, ScenarioKeys
-from .scenario.tables import Disturbance, Machine, Storage, below
+from .scenario.scenario import (
+    Disturbance,
+    Run,
+    RunKeys,
+    Scenario,
+    ScenarioKeys,
+)
 
 _MULTITHREADING_SINCE = "6.3.0"
 """The first level that runs several threads on a core, and that parks processors."""
-_CONTINUED_SINCE = "7.3.0"
-"""The first level that continues a partition in another SYTCUP."""
-_EXPANDED_UNTIL = "6.3.0"
-"""The last level that has expanded storage."""
 
 
 def _check_names(scenario: Scenario, place: Place) -> None:
-    """Check the names of a scenario.
-
-    Raises:
-        CpmonError: a name has no definition; the error has its key and the defined names.
-    """
+    """Check that the names of a scenario have definitions."""
     for noun, rows in (("[[users]]", scenario.users), ("[run.NAME]", scenario.runs)):
         if not rows:
             raise CpmonError(
@@ -84,8 +88,9 @@ def _check_run(scenario: Scenario, run: Run, place: Place) -> None:
     machine, storage = run.machine, run.storage
     for key, used, since, until in (
         ("machine.threads", machine.threads > 1, _MULTITHREADING_SINCE, ""),
-        ("machine.processors_per_record", machine.processors_per_record, _CONTINUED_SINCE, ""),
-        ("storage.expanded_mib", storage.expanded_mib, "", _EXPANDED_UNTIL),
+        # From 7.3.0 on a partition can continue in another SYTCUP.
+        ("machine.processors_per_record", machine.processors_per_record, "7.3.0", ""),
+        ("storage.expanded_mib", storage.expanded_mib, "", "6.3.0"),
     ):
         if used:
             _check_level(run, place(key), key, since, until)
@@ -100,11 +105,10 @@ def _check_run(scenario: Scenario, run: Run, place: Place) -> None:
         (f"{run.key}.disturbances", run.disturbances),
     ):
         for number, disturbance in enumerate(disturbances):
-            _check_disturbance(scenario, run, disturbance, below(place, f"{key}[{number}]"))
+            _check_disturbance(scenario, run, disturbance, _below(place, f"{key}[{number}]"))
 
 
 def _check_level(run: Run, place: str, what: str, since: str, until: str = "") -> None:
-    """Check that the CP level of a run has a feature that the run uses."""
     if is_within(run.cp_level, since, until):
         return
     raise CpmonError(
@@ -164,12 +168,11 @@ def _check_device(scenario: Scenario, each: Disturbance, place: Place) -> None:
     kind = kinds.get(each.device.upper().rjust(4, "0"))
     if kind is None:
         devices = list(kinds)
+        given = f"a device of [[volumes]], {devices[0]} to {devices[-1]}" if devices else None
         raise CpmonError(
             f"{each.kind}: there is no device {each.device}",
             place=place("device"),
-            expected=f"a device of [[volumes]], {devices[0]} to {devices[-1]}"
-            if devices
-            else "a [[volumes]]",
+            expected=given or "a [[volumes]]",
             found=each.device,
         )
     if kind != "user":
@@ -181,7 +184,183 @@ def _check_device(scenario: Scenario, each: Disturbance, place: Place) -> None:
         )
 
 
-Part = TypeVar("Part", Machine, Storage)
+def _check_feasibility(scenario: Scenario, run: Run, place: Place) -> None:
+    """Check that what one run of a scenario needs fits."""
+    for target, needed in _targets()["needs"].items():
+        if getattr(run.targets, target) is not None and getattr(run.targets, needed) is None:
+            raise CpmonError(
+                f"run {run.run_id}: {target} needs {needed}",
+                code="scenario-target-incomplete",
+                place=place(f"{run.key}.targets.{target}"),
+                found=f"{target} without {needed}",
+                remedy=f"add {needed}, or remove {target}",
+            )
+    figures = _figures(scenario, run)
+    for row in _targets()["room"]:
+        need = SimpleNamespace(**{"remedy": "", **row})
+        target, unit = need.target, need.unit
+        demanded, room = (
+            Expression.compiled(text, target).value(figures) for text in (need.demanded, need.room)
+        )
+        if demanded > room:
+            raise CpmonError(
+                f"run {run.run_id}: {target} does not fit",
+                code="scenario-target-infeasible",
+                place=place(f"{run.key}.targets.{target}"),
+                expected=f"room for at most {room:,.1f} {unit}",
+                found=f"{demanded:,.1f} {unit}",
+                remedy=f"lower {target}, or {need.remedy}" if need.remedy else f"lower {target}",
+            )
+    if run.machine.mode == "lpar":
+        _check_partitions(scenario, run, place)
+    _check_clock(scenario, run, place)
+    _check_user_ids(scenario, run, place)
+
+
+@functools.cache
+def _targets() -> dict[str, Any]:
+    """`feasibility.toml`."""
+    return tomllib.loads((files(__package__) / "feasibility.toml").read_text(encoding="utf-8"))
+
+
+def _figures(scenario: Scenario, run: Run) -> dict[str, Any]:
+    """The names of the expressions in `feasibility.toml`."""
+    frames, targets, processors = Frames(scenario, run), run.targets, run.machine.cpus
+    users = sum(group.count for group in scenario.groups_of(run))
+    resident = users * (targets.resident_pages_per_user or 0)
+
+    def others(percent: float | None, master: float | None) -> float:
+        """Percent of each processor besides the master."""
+        whole = percent or 0.0
+        if processors == 1:
+            return whole
+        return (processors * whole - (whole if master is None else master)) / (processors - 1)
+
+    return {
+        **{key: value or 0 for key, value in asdict(targets).items()},
+        "paging_rate": targets.paging_rate or 0,
+        "frames": frames,
+        "users": users,
+        "above": resident * frames.users_above_share,
+        "processors": processors,
+        "others": others(targets.total_util, targets.master_total_util),
+        "others_emul": others(targets.emul_util, targets.master_emul_util),
+    }
+
+
+def _check_partitions(scenario: Scenario, run: Run, place: Place) -> None:
+    machine, others = run.machine, scenario.partitions
+    if len(others) >= MOST_PARTITIONS:
+        raise CpmonError(
+            "there are too many partitions",
+            place=place(f"partitions[{MOST_PARTITIONS - 1}]"),
+            expected=f"at most {MOST_PARTITIONS - 1} beside this system's",
+            found=str(len(others)),
+        )
+    parts = [(p.name, p.processor_type or machine.processor_type) for p in others]
+    for number, part in enumerate(parts):
+        if part in parts[:number] or part[0] == machine.partition:
+            raise CpmonError(
+                "a partition is described twice",
+                place=place(f"partitions[{number}].name"),
+                expected="one entry for each type of its processors, and none for this system's",
+                found=f"{part[0]} with {part[1]}",
+            )
+    own = (machine.processor_type, machine.processors, machine.dedicated)
+    rows = [own, *((k, p.processors, p.dedicated) for (_, k), p in zip(parts, others, strict=True))]
+    for kind in dict.fromkeys(kind for kind, _, _ in rows):
+        alone = sum(count for of, count, is_alone in rows if of == kind and is_alone)
+        pooled = [count for of, count, is_alone in rows if of == kind and not is_alone]
+        # Beside a dedicated system the others need not fit: they share the remaining processors.
+        least = bool(pooled) if kind == own[0] and machine.dedicated else max([0, *pooled])
+        needed, physical = alone + least, machine.physical.get(kind, 0)
+        if needed > physical:
+            usual = kind == machine.processor_type
+            key = "physical_processors" if usual else "other_processors"
+            raise CpmonError(
+                f"run {run.run_id}: the partitions do not fit the machine",
+                place=place(f"machine.{key}"),
+                expected=f"at least {needed}{'' if usual else f' {kind}'}: dedicated processors, "
+                "and as many shared ones as a partition has",
+                found=str(physical),
+            )
+
+
+def _check_clock(scenario: Scenario, run: Run, place: Place) -> None:
+    """Check that the TOD clock, 64 bits since 1900, covers the IPL to the last sample."""
+    begins, wraps = (dt.datetime(*day, tzinfo=dt.UTC) for day in ((1900, 1, 1), (2042, 9, 17)))
+    seconds = (run.intervals or scenario.intervals) * scenario.monitor.interval_s
+    ipl = run.start - dt.timedelta(hours=run.ipl_hours_before)
+    if ipl < begins or run.start + dt.timedelta(seconds=seconds) > wraps:
+        raise CpmonError(
+            f"run {run.run_id}: the TOD clock has no such time",
+            place=place(f"{run.key}.start"),
+            expected=f"IPL and last sample from {begins:%Y-%m-%d} to {wraps:%Y-%m-%d}",
+            found=run.start.isoformat(),
+        )
+
+
+def _check_volumes(scenario: Scenario, place: Place) -> None:
+    """Check that device numbers exist and differ, and that serials have six characters."""
+    taken: dict[int, str] = {}
+    for number, group in enumerate(scenario.volumes):
+        first_device = place(f"volumes[{number}].first_device")
+        try:
+            devices = group.devices
+        except ValueError:
+            devices = range(-1, -1)
+        if devices.start < 0 or devices.stop > 1 << 16:
+            raise CpmonError(
+                f"volumes {group.prefix}: first_device is no device number",
+                place=first_device,
+                expected=f"four hexadecimal digits, 0000 to {(1 << 16) - group.count:04X}",
+                found=group.first_device,
+            )
+        if len(f"{group.prefix}{group.count}") > 6:
+            raise CpmonError(
+                f"volumes {group.prefix}: the serials would be longer than six characters",
+                code="scenario-serial-too-long",
+                place=place(f"volumes[{number}].prefix"),
+                found=f"{group.prefix}{group.count}",
+                remedy="shorten the prefix",
+            )
+        shared = taken.keys() & set(devices)
+        if shared:
+            raise CpmonError(
+                f"volumes {group.prefix} and {taken[min(shared)]} share device {min(shared):04X}",
+                code="scenario-device-shared",
+                place=first_device,
+                found=group.first_device,
+                remedy="give each group devices of its own",
+            )
+        taken |= dict.fromkeys(devices, group.prefix)
+
+
+def _check_user_ids(scenario: Scenario, run: Run, place: Place) -> None:
+    """Check that user ids (prefix, number) have eight characters and differ between groups."""
+    prefixes: set[str] = set()
+    for number, group in enumerate(scenario.users):
+        count = run.users.get(group.name, group.count)
+        if not count:
+            continue
+        prefix = place(f"users[{number}].prefix")
+        if len(f"{group.prefix}{count}") > 8:
+            raise CpmonError(
+                f"users {group.name}: the user ids would be longer than eight characters",
+                code="scenario-user-id-too-long",
+                place=prefix,
+                found=f"{group.prefix}{count}",
+                remedy="shorten the prefix",
+            )
+        if group.prefix in prefixes:
+            raise CpmonError(
+                f"two groups of users have the prefix {group.prefix}",
+                code="scenario-prefix-duplicate",
+                place=prefix,
+                found=group.prefix,
+                remedy="give each group a prefix of its own",
+            )
+        prefixes.add(group.prefix)
 
 
 class RunTable(RunKeys, frozen=True, kw_only=True):
@@ -239,7 +418,6 @@ def parse_scenario(text: str, file: str) -> Scenario:
 
 
 def _checked(document: Document) -> Scenario:
-    """The scenario in a file, after all checks."""
     table = document.read(ScenarioTable)
     scenario = Scenario(
         **_values(table, ScenarioKeys),
@@ -249,47 +427,48 @@ def _checked(document: Document) -> Scenario:
     if scenario.repetitions is not None:
         check_figures(scenario.repetitions)
     still_unplaced(scenario.assumed, document.place)
-    check_volumes(scenario, document.place)
+    _check_volumes(scenario, document.place)
     _check_names(scenario, document.place)
     for run in scenario.runs:
-        check_feasibility(scenario, run, document.place)
+        _check_feasibility(scenario, run, document.place)
     return scenario
 
 
 def _run(run_id: str, run: RunTable, scenario: ScenarioTable, document: Document) -> Run:
+    def inherited(name: str) -> Any:
+        """A part of the scenario, checked already, with the overrides of the run."""
+        own, part = getattr(run, name), getattr(scenario, name)
+        if not own:
+            return part
+        values = {**document.values[name], **own}
+        return document.read_part(values, f"{dotted('run', run_id)}.{name}", type(part))
+
     return Run(
         **_values(run, RunKeys),
         run_id=run_id,
         start=run.start,
-        machine=_inherited("machine", scenario.machine, run.machine, run_id, document),
-        storage=_inherited("storage", scenario.storage, run.storage, run_id, document),
+        machine=inherited("machine"),
+        storage=inherited("storage"),
     )
-
-
-def _inherited(
-    name: str, inherited: Part, own: dict[str, Any], run_id: str, document: Document
-) -> Part:
-    """A part of the scenario with the overrides of a run; inherited keys are checked already."""
-    if not own:
-        return inherited
-    values = {**document.values[name], **own}
-    key = f"{run_key(run_id)}.{name}"
-    return document.read_part(values, key, type(inherited))
 
 
 def _repetitions(table: ScenarioTable, document: Document) -> Repetitions | None:
     """The repeated samples of a scenario, or None if it has none."""
-    runs = {
-        run_id: Samples(**asdict(run.samples), run_id=run_id, place=below(document.place, key))
-        for run_id, run in table.run.items()
-        if run.samples is not None
-        for key in [f"{run_key(run_id)}.samples"]
-    }
+    runs = {}
+    for run_id, run in table.run.items():
+        if run.samples is not None:
+            place = _below(document.place, f"{dotted('run', run_id)}.samples")
+            runs[run_id] = Samples(**asdict(run.samples), run_id=run_id, place=place)
     differences = tuple(
-        Difference(**asdict(each), place=below(document.place, f"differences[{number}]"))
+        Difference(**asdict(each), place=_below(document.place, f"differences[{number}]"))
         for number, each in enumerate(table.differences)
     )
     return Repetitions(runs, differences) if runs or differences else None
+
+
+def _below(place: Place, above: str) -> Place:
+    """Place of the keys of a nested table; the key "" is that of the table itself."""
+    return lambda key: place(f"{above}.{key}" if key else above)
 
 
 def _values(table: Any, kind: type[RunKeys | ScenarioKeys]) -> dict[str, Any]:
@@ -298,5 +477,4 @@ def _values(table: Any, kind: type[RunKeys | ScenarioKeys]) -> dict[str, Any]:
 
 
 def _shipped() -> Traversable:
-    """The folder of the scenarios that come with the package."""
     return files(__package__.rpartition(".")[0]) / "scenarios"

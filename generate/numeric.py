@@ -7,6 +7,7 @@ those differ in the last bit from processor to processor, and a dump must be the
 from __future__ import annotations
 
 import hashlib
+import math
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,6 @@ I64 = npt.NDArray[np.int64]
 U64 = npt.NDArray[np.uint64]
 U8 = npt.NDArray[np.uint8]
 Bool = npt.NDArray[np.bool_]
-
-_BELL_TERMS = 4
-_BELL_SCALE = 3.0**0.5
-"""A uniform number has the variance 1/12, the sum of four of them 1/3."""
 
 
 def random_stream(seed: int, *nouns: str) -> np.random.Generator:
@@ -52,10 +49,11 @@ def floor_int(values: Any) -> I64:
 def bell(rng: np.random.Generator, shape: int | tuple[int, ...]) -> F64:
     """Roughly normal numbers: mean 0, standard deviation 1, at most 3.47 from the mean."""
     size = (shape,) if isinstance(shape, int) else shape
-    total = rng.random(size)
-    for _ in range(_BELL_TERMS - 1):
+    total: F64 = rng.random(size)
+    for _ in range(3):
         total += rng.random(size)
-    return (total - _BELL_TERMS / 2) * _BELL_SCALE
+    # A uniform number has the variance 1/12, the sum of four of them 1/3.
+    return (total - 2.0) * math.sqrt(3.0)
 
 
 def around_one(rng: np.random.Generator, shape: int | tuple[int, ...], spread: float) -> F64:
@@ -71,24 +69,20 @@ def skewed(rng: np.random.Generator, count: int, sigma: float | F64) -> F64:
 
 
 def partition(total: Any, weights: F64) -> I64:
-    """Whole parts that add up to `total` exactly and follow `weights` to within one.
+    """(..., parts) whole ones that add up to `total` exactly and follow `weights` to within one.
 
     Args:
         total: whole number, or (...,) of them: one for each row of weights; below 2**53.
         weights: (..., parts), not negative. A row of zeros shares evenly.
-
-    Returns:
-        (..., parts).
     """
     if not weights.shape[-1]:
         return np.zeros(weights.shape, dtype=np.int64)
     climbing = np.add.accumulate(weights, axis=-1, dtype=np.float64)
-    if not (climbing[-1] if climbing.ndim == 1 else climbing[..., -1].all()):
+    if not climbing[..., -1].all():
         some = climbing[..., -1:] > 0
         climbing = np.add.accumulate(np.where(some, weights, 1.0), axis=-1)
     climbing /= climbing[..., -1:].copy()
-    single = isinstance(total, int) or np.ndim(total) == 0
-    climbing *= total if single else np.asarray(total, np.float64)[..., None]
+    climbing *= np.asarray(total, np.float64)[..., None]
     parts: I64 = np.floor(climbing, out=climbing).astype(np.int64)
     parts[..., 1:] -= parts[..., :-1].copy()
     return parts

@@ -14,14 +14,15 @@ add up.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
 from ..core.errors import CpmonError
-from .numeric import F64, I64, bell, floor_int, random_stream
+from .numeric import F64, I64, Bool, bell, floor_int, random_stream
 from .scenario.repetitions import (
     CLOCK_CS,
     RATES,
@@ -32,24 +33,18 @@ from .scenario.repetitions import (
     printed_places,
 )
 
-_PAIR_ROUNDS = 200
-_STIRRED = 2000
-_SPLITS = 150
 _HOPELESS, _FAR = 20, 0.01
 """The search fails if after so many splits the rates are farther from the goal than this share."""
-_HALF = 5
 _RADIUS = 9
-_VARIANTS = 400
+"""Largest change of a sample in a variant."""
 _CANDIDATES = 2_000_000
+"""Pairs of variants that are compared at once."""
 
 
-@dataclass(frozen=True, slots=True)
-class _PairedRates:
-    """Goal of the search: mean and deviation of the rates.
+class _PairedRates(NamedTuple):
+    """Goal of the search: ranges of mean and deviation (divisor N) of all rates, KB/s.
 
-    Attributes:
-        kb_of, kb_less: KB moved in each sample of the run, and of the run taken away.
-        mean, deviation: (low, high): of the rates over all samples, KB/s; divisor N.
+    `kb_of`, `kb_less`: KB moved in each sample of the run, and of the run taken away.
     """
 
     kb_of: int
@@ -58,23 +53,19 @@ class _PairedRates:
     deviation: tuple[float, float]
 
     def sums(self, pairs: I64) -> tuple[F64, F64]:
-        """Sums of the rates and of their squares, KB/s, over the last axis.
+        """Sums of the rates and of their squares, KB/s, of (..., 2, samples) rates of both runs.
 
         A pair without a time difference has the rate 1e12.
-
-        Args:
-            pairs: (..., 2, samples) rates of the run and of the run taken away.
         """
         seconds = self.kb_of / pairs[..., 0, :] - self.kb_less / pairs[..., 1, :]
         rates = (self.kb_of - self.kb_less) / np.maximum(seconds, 1e-6)
         return rates.sum(axis=-1), (rates * rates).sum(axis=-1)
 
-    def is_met(self, total: F64, squares: F64, count: int) -> np.ndarray[tuple[int, ...], np.dtype]:
-        """Whether the sums give the printed mean and deviation."""
+    def is_met(self, total: F64, squares: F64, count: int) -> Bool:
         mean = total / count
         variance = squares / count - mean * mean
         low, high = self.deviation
-        centred = (mean > self.mean[0]) & (mean < self.mean[1])
+        centred: Bool = (mean > self.mean[0]) & (mean < self.mean[1])
         return centred & (variance > low * low) & (variance < high * high)
 
     def distance(self, pairs: I64) -> F64:
@@ -88,29 +79,25 @@ class _PairedRates:
 
 
 def _pair_rates(goal: _PairedRates, of: I64, less: I64, rng: np.random.Generator) -> I64 | None:
-    """(2, samples) of two runs, paired and slightly changed to meet the goal.
+    """(2, samples) of two runs, paired and slightly changed to meet the goal; None if none do.
 
-    Args:
-        of, less: (samples,) rates of the two runs. Sum and sum of squares of each stay the same.
-
-    Returns:
-        None if the search found no such samples.
+    Sum and sum of squares of each run stay the same.
     """
     pair = _paired(goal, of, less, rng)
     count = len(of)
-    middle = min(_HALF, count // 2)
-    for split in range(_SPLITS):
+    middle = min(5, count // 2)
+    for split in range(150):
         if goal.is_met(*goal.sums(pair), count):
             return pair
         if middle < 2 or (split == _HOPELESS and goal.distance(pair[None])[0] > _FAR):
             return None
         order = rng.permutation(count)
         halves = order[:middle], order[middle : 2 * middle]
-        variants = [_variants_of_both(pair[:, half]) for half in halves]
+        variants = [_variants(pair[:, half]) for half in halves]
         picks = _both(goal, pair[:, np.sort(order[2 * middle :])], variants, count)
         if picks is None:
             # Continue from a random one of those about as near to the goal.
-            picks = rng.integers([[len(each)] for each in variants], size=(2, _STIRRED))
+            picks = rng.integers([[len(each)] for each in variants], size=(2, 2000))
         tried = np.repeat(pair[None], picks.shape[1], axis=0)
         for half, each, rows in zip(halves, variants, picks, strict=True):
             tried[:, :, half] = each[rows]
@@ -123,10 +110,9 @@ def _paired(goal: _PairedRates, of: I64, less: I64, rng: np.random.Generator) ->
     count = len(of)
     up, down = np.triu_indices(count, 1)
     pair = np.stack([of[rng.permutation(count)], less])
-    for _ in range(_PAIR_ROUNDS):
-        once = _swapped(np.repeat(pair[None], len(up), axis=0), up, down)
-        twice = np.repeat(once, len(up), axis=0)
-        both = np.concatenate([once, _swapped(twice, np.tile(up, len(up)), np.tile(down, len(up)))])
+    for _ in range(200):
+        once = _swapped(pair[None], up, down)
+        both = np.concatenate([once, _swapped(once, up, down)])
         distances = goal.distance(both)
         best = int(distances.argmin())
         if distances[best] >= goal.distance(pair[None])[0]:
@@ -135,19 +121,16 @@ def _paired(goal: _PairedRates, of: I64, less: I64, rng: np.random.Generator) ->
     return pair
 
 
-def _swapped(rows: I64, up: I64, down: I64) -> I64:
-    """(rows, 2, samples), each with two of the first run's samples exchanged."""
-    each = np.arange(len(rows))
+def _swapped(pairs: I64, up: I64, down: I64) -> I64:
+    """(pairs * swaps, 2, samples): of each pair two of the first run's samples are exchanged."""
+    rows, each = np.repeat(pairs, len(up), axis=0), np.arange(len(pairs) * len(up))
+    up, down = np.tile(up, len(pairs)), np.tile(down, len(pairs))
     rows[each, 0, up], rows[each, 0, down] = rows[each, 0, down], rows[each, 0, up]
     return rows
 
 
 def _both(goal: _PairedRates, rest: I64, variants: list[I64], count: int) -> I64 | None:
-    """(2, 1): a variant of each half that meet the goal together, or None.
-
-    Args:
-        rest: (2, samples) in neither half. count: of all samples.
-    """
+    """(2, 1): a variant of each half that meet the goal with the rest of all samples, or None."""
     fixed_total, fixed_squares = goal.sums(rest)
     (total_a, squares_a), (total_b, squares_b) = map(goal.sums, variants)
     order = np.argsort(total_b, kind="stable")
@@ -178,29 +161,26 @@ def _candidates(begin: I64, end: I64) -> Iterator[tuple[I64, I64]]:
             yield np.repeat(rows, lot), np.repeat(begin[rows], lot) + inside
 
 
-def _variants_of_both(pair: I64) -> I64:
-    """(variants, 2, samples): all combinations of variants of both runs."""
-    ones, others = map(_variants, pair)
+def _variants(pair: I64) -> I64:
+    """(variants, 2, samples): all combinations of variants of both runs.
+
+    A variant of a run has the same sum and the same sum of squares.
+    """
+    changes, squares = _changes(pair.shape[1])
+    variants = list[I64]()
+    for samples in pair:
+        # The sum of a change is 0, so samples can be relative to any number.
+        neutral = np.flatnonzero((samples - samples[0]) @ changes * 2 + squares == 0)
+        near = neutral[np.argsort(squares[neutral], kind="stable")[:400]]
+        changed = samples + changes[:, near].T
+        variants.append(changed[(changed > 0).all(axis=1)])
+    ones, others = variants
     return np.stack([np.repeat(ones, len(others), axis=0), np.tile(others, (len(ones), 1))], axis=1)
-
-
-def _variants(samples: I64) -> I64:
-    """(variants, samples): changed samples with the same sum and the same sum of squares."""
-    changes, squares = _changes(len(samples))
-    # The sum of a change is 0, so samples can be relative to any number.
-    neutral = np.flatnonzero((samples - samples[0]) @ changes * 2 + squares == 0)
-    near = neutral[np.argsort(squares[neutral], kind="stable")[:_VARIANTS]]
-    variants: I64 = samples + changes[:, near].T
-    return variants[(variants > 0).all(axis=1)]
 
 
 @lru_cache(maxsize=8)
 def _changes(count: int) -> tuple[I64, I64]:
-    """All small changes that keep the sum of so many samples, and their sums of squares.
-
-    Returns:
-        (count, changes) and (changes,).
-    """
+    """(count, changes): all small ones that keep a sum; (changes,) their sums of squares."""
     line = np.arange(-_RADIUS, _RADIUS + 1, dtype=np.int64)
     axes = np.meshgrid(*[line] * (count - 1), indexing="ij")
     free = np.stack([axis.ravel() for axis in axes])
@@ -209,29 +189,32 @@ def _changes(count: int) -> tuple[I64, I64]:
     return changes, (changes * changes).sum(axis=0)
 
 
-_ROUNDS = 60
-_BATCH_CELLS = 50_000
 _NOTHING = 1e-6
-_TAILS = (0, 1, 2, 4, 8, 16, 32)
 
 
-@dataclass(frozen=True, slots=True)
-class _Nearness:
+class _Nearness(NamedTuple):
     """A goal: the sum of squares of (series - other) is in [least, most]."""
 
     other: I64
     least: int
     most: int
 
+    def variation(self, total: int) -> float:
+        """Sum of squares about the mean, for the middle of the range."""
+        excess = total - int(self.other.sum())
+        return max((self.least + self.most) / 2 - excess * excess / len(self.other), 0.0)
+
+    def miss(self, squares: I64) -> F64:
+        """Distance of sums of squares from the range, in steps of a typical sample."""
+        outside = np.maximum(self.least - squares, 0) + np.maximum(squares - self.most, 0)
+        return np.asarray(outside / (1.0 + math.isqrt(self.most // len(self.other))))
+
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """The search for one series.
+    """The search for one series with a total, and (samples,) a range of each.
 
-    Attributes:
-        total: sum of the series.
-        goals: the first one has a constant `other`, which makes it the series' own deviation.
-        least, most: (samples,), the range of each.
+    The first goal has a constant `other`, which makes it the series' own deviation.
     """
 
     total: int
@@ -241,8 +224,8 @@ class _Search:
     rng: np.random.Generator
 
     def run(self) -> I64 | None:
-        """A series with the total that meets all goals, or None."""
-        for tail in _TAILS:
+        """A series that meets all goals, or None."""
+        for tail in (0, 1, 2, 4, 8, 16, 32):
             series = self._start(tail)
             if (series >= self.least).all() and (series <= self.most).all():
                 return self._improved(series)
@@ -252,10 +235,8 @@ class _Search:
         """Samples that meet the goals before they are rounded and limited to their range.
 
         They have a component along each of the other series, of the length that its goal needs,
-        and a random component orthogonal to all of them.
-
-        Args:
-            tail: how far one sample stands out on the side where there is more room.
+        and a random component orthogonal to all of them. One sample stands out by `tail` on the
+        side where there is more room.
         """
         count, mean = len(self.least), self.total / len(self.least)
         fixed, remaining, directions = _along(self.goals, self.total)
@@ -267,18 +248,23 @@ class _Search:
             free = free - _dot(free, direction) * direction
         length = math.sqrt(_dot(free, free))
         scale = math.sqrt(max(remaining, 0.0)) / length if length > _NOTHING else 0.0
-        whole: I64 = floor_int(mean + fixed + free * scale + 0.5)
-        return _with_total(whole, self.total, self.rng)
+        series = floor_int(mean + fixed + free * scale + 0.5)
+        # Single units at random places correct the sum.
+        missing = self.total - int(series.sum())
+        each, rest = divmod(abs(missing), count)
+        shift: I64 = np.full(count, each, dtype=np.int64)
+        shift[self.rng.permutation(count)[:rest]] += 1
+        return series + shift if missing > 0 else series - shift
 
     def _improved(self, series: I64) -> I64 | None:
         """Moves step by step until all goals are met; None after too many steps."""
         if len(series) < 2:
-            return series if self._misses(series[None])[0] == 0 else None
+            return series if self._missed(series) == 0 else None
         widest = math.isqrt(max(near.most for near in self.goals) // len(series)) or 1
         steps = np.array([1 << k for k in range(widest.bit_length() + 1)], dtype=np.int64)
-        batch = max(1, _BATCH_CELLS // (len(steps) * len(series) ** 2))
-        for _ in range(_ROUNDS):
-            miss = float(self._misses(series[None])[0])
+        batch = max(1, 50_000 // (len(steps) * len(series) ** 2))
+        for _ in range(60):
+            miss = self._missed(series)
             if miss == 0:
                 return series
             best, after = self._best_move(series[None], steps)
@@ -300,7 +286,7 @@ class _Search:
             gap = batch - near.other
             now = (gap * gap).sum(axis=1)[:, None, None, None]
             apart = (gap[:, :, None] - gap[:, None, :])[:, None]
-            misses += _miss(now + 2 * climb * (apart + climb), near)
+            misses += near.miss(now + 2 * climb * (apart + climb))
         up = batch[:, None, :] + steps[None, :, None] > self.most
         down = batch[:, None, :] - steps[None, :, None] < self.least
         misses[up[:, :, :, None] | down[:, :, None, :]] = np.inf
@@ -323,13 +309,9 @@ class _Search:
         moved[((moved < self.least) | (moved > self.most)).any(axis=1)] = series
         return moved
 
-    def _misses(self, batch: I64) -> F64:
-        """(series,) sum of the misses of all goals for each series of a batch."""
-        total = np.zeros(len(batch))
-        for near in self.goals:
-            gap = batch - near.other
-            total += _miss((gap * gap).sum(axis=1), near)
-        return total
+    def _missed(self, series: I64) -> float:
+        """Sum of the misses of all goals."""
+        return sum(float(near.miss(((series - near.other) ** 2).sum())) for near in self.goals)
 
 
 def _along(goals: list[_Nearness], total: int) -> tuple[F64, float, list[F64]]:
@@ -340,13 +322,13 @@ def _along(goals: list[_Nearness], total: int) -> tuple[F64, float, list[F64]]:
         and the orthonormal directions to which the rest must be orthogonal.
     """
     own, *others = goals
-    variation = _variation(own, total)
+    variation = own.variation(total)
     fixed = np.zeros(len(own.other))
     directions: list[F64] = []
     for near in others:
         line = _centred(near.other.astype(np.float64))
         # |y - x|² = |y|² + |x|² - 2xy, for deviations from the means.
-        shared = (variation + _dot(line, line) - _variation(near, total)) / 2 - _dot(fixed, line)
+        shared = (variation + _dot(line, line) - near.variation(total)) / 2 - _dot(fixed, line)
         for direction in directions:
             line = line - _dot(line, direction) * direction
         length = math.sqrt(_dot(line, line))
@@ -354,22 +336,6 @@ def _along(goals: list[_Nearness], total: int) -> tuple[F64, float, list[F64]]:
             directions.append(line / length)
             fixed = fixed + (shared / length) * directions[-1]
     return fixed, variation - _dot(fixed, fixed), directions
-
-
-def _with_total(series: I64, total: int, rng: np.random.Generator) -> I64:
-    """The series with its sum corrected by single units at random places."""
-    missing = total - int(series.sum())
-    each, rest = divmod(abs(missing), len(series))
-    shift: I64 = np.full(len(series), each, dtype=np.int64)
-    shift[rng.permutation(len(series))[:rest]] += 1
-    return series + shift if missing > 0 else series - shift
-
-
-def _variation(near: _Nearness, total: int) -> float:
-    """Sum of squares about the mean, for the middle of the goal's range."""
-    count = len(near.other)
-    excess = total - int(near.other.sum())
-    return max((near.least + near.most) / 2 - excess * excess / count, 0.0)
 
 
 def _centred(values: F64) -> F64:
@@ -381,23 +347,11 @@ def _dot(left: F64, right: F64) -> float:
     return math.fsum((left * right).tolist())
 
 
-def _miss(squares: I64, near: _Nearness) -> F64:
-    """Distance of sums of squares from their range, in steps of a typical sample."""
-    outside = np.maximum(near.least - squares, 0) + np.maximum(squares - near.most, 0)
-    typical: F64 = outside / (1.0 + math.isqrt(near.most // len(near.other)))
-    return typical
-
-
-_ATTEMPTS, _PAIRINGS = 60, 8
-_MOST = 1 << 40
 _INSIDE = 0.8
 """Share of a rounding interval that is used for sums that are not whole numbers, because other
 programs may add in another order."""
 
-_Solution = dict[str, tuple[int, ...]]
 
-
-@lru_cache(maxsize=256)
 def samples_of(repetitions: Repetitions, run_id: str, measure: str, seed: int) -> tuple[int, ...]:
     """The samples of one measure of a run; of a score, those of its periods.
 
@@ -407,7 +361,6 @@ def samples_of(repetitions: Repetitions, run_id: str, measure: str, seed: int) -
     return _solve(repetitions, repetitions.connected(run_id, measure), measure, seed)[run_id]
 
 
-@lru_cache(maxsize=256)
 def durations(repetitions: Repetitions, run_id: str, seed: int) -> tuple[int, ...]:
     """Length of each sample of a run, whole seconds."""
     run = repetitions.runs[run_id]
@@ -424,11 +377,11 @@ def durations(repetitions: Repetitions, run_id: str, seed: int) -> tuple[int, ..
 @lru_cache(maxsize=256)
 def _solve(
     repetitions: Repetitions, run_ids: tuple[str, ...], measure: str, seed: int
-) -> _Solution:
+) -> dict[str, tuple[int, ...]]:
     """The samples of one measure of all runs that differences connect."""
     differences = [d for d in repetitions.differences if d.of in run_ids and d.has(measure)]
     sums = repetitions.sums(run_ids, measure) or {}
-    attempts = _PAIRINGS if measure in RATES else _ATTEMPTS
+    attempts = 8 if measure in RATES else 60
     for attempt in range(attempts if sums else 0):
         rng = random_stream(seed, "samples", measure, *run_ids, str(attempt))
         solved: dict[str, I64] = {}
@@ -442,7 +395,7 @@ def _solve(
                 break
             solved[run_id] = series
         else:
-            if measure not in RATES or _pair(repetitions, differences, solved, rng):
+            if measure not in RATES or _pair(repetitions.runs, differences, solved, rng):
                 return {run_id: tuple(series.tolist()) for run_id, series in solved.items()}
     figures = {run_id: getattr(repetitions.runs[run_id], measure) for run_id in run_ids}
     figures |= {difference.name: getattr(difference, measure) for difference in differences}
@@ -479,7 +432,7 @@ def _nearness(
 def _most(repetitions: Repetitions, run: Samples, measure: str, seed: int) -> I64:
     """The largest value of each sample; virtual time is at most the length of the sample."""
     if measure != "virtual_cpu_cs":
-        return np.full(run.periods if measure in SCORES else run.count, _MOST)
+        return np.full(run.periods if measure in SCORES else run.count, 1 << 40)
     seconds = np.array(durations(repetitions, run.run_id, seed))
     cp = np.array(samples_of(repetitions, run.run_id, "cp_cpu_cs", seed))
     most: I64 = (seconds * 100 + CLOCK_CS) * run.virtual_processors - cp
@@ -487,14 +440,14 @@ def _most(repetitions: Repetitions, run: Samples, measure: str, seed: int) -> I6
 
 
 def _pair(
-    repetitions: Repetitions,
+    runs: Mapping[str, Samples],
     differences: list[Difference],
     solved: dict[str, I64],
     rng: np.random.Generator,
 ) -> bool:
-    """Replace the samples of both runs of a difference so that its rates are met."""
+    """Replace the samples of both runs of each difference so that its rates are met."""
     for difference in differences:
-        of, less = (repetitions.runs[run_id] for run_id in difference.ends)
+        of, less = (runs[run_id] for run_id in difference.ends)
         printed = difference.statistic("read_kb_per_s", of.count)
         mean, deviation = float(printed.mean), float(printed.deviation)
         mean_half = _INSIDE * 0.5 * 10.0**-printed.places

@@ -6,11 +6,10 @@ from importlib.resources import files
 
 import numpy as np
 
-from ..model.control_program import Activity, allocate_shares, entry_of
 from ..model.measurement import TOD_PER_US
 from ..model.processors import Partitions
 from ..model.storage import Flows
-from ..model.system import Model, Sample, per_sample
+from ..model.system import Model, Sample, allocate_shares, entry_of, per_sample
 from ..numeric import F64, I64, around_one, capped, floor_int, partition
 
 _LOCKS = np.genfromtxt(
@@ -31,19 +30,14 @@ _OVERHEAD = 0.006
 _MANAGEMENT = 0.004
 """Share of a busy physical processor's time that belongs to no partition."""
 
-_COLLECTED_US = 900
-"""CP requests data from the machine this long before a sample ends."""
-
-_DEMAND_SPREAD = 0.06
-
-_OTHERS_IO_PER_S = 150
-"""I/Os that another partition starts in a second of processor time."""
-
 
 @per_sample
-def processor_activity(sample: Sample) -> Activity:
-    """CP's work in the interval, by processor."""
-    return sample.model.activity.at(sample.interval, sample.times.cp)
+def processor_activity(sample: Sample) -> dict[str, I64]:
+    """CP's work in the interval by processor, in proportion to CP time."""
+    activity = sample.model.activity
+    totals = np.array([counts[sample.interval] for counts in activity.values()])
+    weights = np.broadcast_to(sample.times.cp, (len(totals), len(sample.times.online)))
+    return dict(zip(activity, partition(totals, weights), strict=True))
 
 
 @per_sample
@@ -53,21 +47,16 @@ def service_counts(sample: Sample) -> tuple[I64, I64]:
     Returns:
         (processors, entries of PRCDIA) and (processors, entries of PRCINS).
     """
-    activity, mixes = processor_activity(sample), sample.model.mixes
-    demand, k = sample.model.demand, sample.interval
-    work = demand.users[k] * demand.load[k]
-    rng = sample.model.measurement.rng(f"services in interval {k}")
-    diagnoses = _by_entry(rng, work @ mixes.diagnoses, activity.diagnoses)
-    diagnoses[:, entry_of("prcdia", "44")] += activity.diagnose_44
-    return diagnoses, _by_entry(rng, work @ mixes.instructions, activity.simulations)
+    activity, model, k = processor_activity(sample), sample.model, sample.interval
+    work = model.demand.users[k] * model.demand.load[k]
+    rng = model.measurement.rng(f"services in interval {k}")
+    diagnoses = _by_entry(rng, work @ model.diagnosis_mix, activity["diagnoses"])
+    diagnoses[:, entry_of("prcdia", "44")] += activity["diagnose_44"]
+    return diagnoses, _by_entry(rng, work @ model.instruction_mix, activity["simulations"])
 
 
 def _by_entry(rng: np.random.Generator, weights: F64, totals: I64) -> I64:
-    """Distributes totals: (processors, entries) counts that add up to each processor's total.
-
-    Args:
-        weights: (entries,). totals: (processors,).
-    """
+    """(processors, entries): each processor's total distributed by (entries,) weights."""
     total = float(np.add.accumulate(weights)[-1])
     shares = weights / total if total else np.full(len(weights), 1 / len(weights))
     columns = np.repeat(shares[:, None], len(totals), axis=1)
@@ -91,8 +80,8 @@ def lock_spins(sample: Sample) -> tuple[I64, I64]:
 
 
 def collected_tod(model: Model, sample: int) -> int:
-    """TOD clock, whole microseconds, of a sample's data about partitions."""
-    return (model.clock.end(sample) // TOD_PER_US - _COLLECTED_US) * TOD_PER_US
+    """TOD clock, whole microseconds, of a sample's data about partitions, 900 us before its end."""
+    return (model.clock.end(sample) // TOD_PER_US - 900) * TOD_PER_US
 
 
 @per_sample
@@ -107,8 +96,11 @@ def dispatch_times(sample: Sample) -> tuple[I64, I64, I64]:
         (logical processors of all partitions,) with and without the time that the machine needed
         for dispatching; (physical processors,) time that belongs to no partition.
     """
-    lpars, span = sample.model.partitions, _span_us(sample)
-    rng = sample.model.measurement.rng(f"partitions in interval {sample.interval}")
+    model, lpars, number = sample.model, sample.model.partitions, sample.number
+    span = int(model.timeline.tod[sample.interval]) // TOD_PER_US
+    if not model.timeline.starts(number):
+        span = (collected_tod(model, number) - collected_tod(model, number - 1)) // TOD_PER_US
+    rng = model.measurement.rng(f"partitions in interval {sample.interval}")
     own = _own_us(sample, span)
     room = {k: float(n * span) * (1 - 2 * _MANAGEMENT) for k, n in lpars.shared.items()}
     if not lpars.dedicated[lpars.own]:
@@ -125,14 +117,6 @@ def dispatch_times(sample: Sample) -> tuple[I64, I64, I64]:
     gross = np.minimum(net + np.floor(net * _OVERHEAD), span)
     active = np.where(lpars.by_processor(lpars.dedicated), net, gross).astype(np.int64)
     return active, net, _management_us(lpars, int(active.sum()), span)
-
-
-def _span_us(sample: Sample) -> int:
-    """Microseconds between the data of this sample and those of the previous one."""
-    model, number = sample.model, sample.number
-    if model.timeline.starts(number):
-        return int(model.timeline.tod[sample.interval]) // TOD_PER_US
-    return (collected_tod(model, number) - collected_tod(model, number - 1)) // TOD_PER_US
 
 
 def _own_us(sample: Sample, span: int) -> F64:
@@ -158,13 +142,8 @@ def _demanded_us(lpars: Partitions, place: int, span: int, rng: np.random.Genera
         return np.zeros(count)
     if lpars.dedicated[place]:
         return np.full(count, float(span))
-    use = (
-        around_one(rng, count, _DEMAND_SPREAD)
-        * around_one(rng, 1, _DEMAND_SPREAD)
-        * lpars.demanded[place]
-    )
-    demanded: F64 = np.minimum(use, min(lpars.limit(place) / count, 0.99)) * span
-    return demanded
+    use = around_one(rng, count, 0.06) * around_one(rng, 1, 0.06) * lpars.demanded[place]
+    return np.asarray(np.minimum(use, min(lpars.limit(place) / count, 0.99)) * span)
 
 
 def _management_us(lpars: Partitions, active: int, span: int) -> I64:
@@ -178,50 +157,39 @@ def _management_us(lpars: Partitions, active: int, span: int) -> I64:
 
 
 def others_ios(sample: Sample) -> int:
-    """I/Os of the other partitions, in proportion to their processor time."""
+    """I/Os of the other partitions, 150 in a second of their processor time."""
     lpars = sample.model.partitions
     if not lpars.names:
         return 0
     _, used, _ = dispatch_times(sample)
     others = int(used.sum()) - int(used[lpars.processors(lpars.own)].sum())
-    return round(others / 1e6 * _OTHERS_IO_PER_S)
-
-
-_BLOCK_SPREAD = 3
-"""Most pages by which a block differs from the usual size."""
-
-_MOST_EMPTY = 20
-"""Most times a second that a list is found empty."""
+    return round(others / 1e6 * 150)
 
 
 @per_sample
 def pages_moved(sample: Sample) -> Flows:
-    """Pages moved in the interval, by processor."""
+    """Pages moved in the interval, by processor, roughly in proportion to CP time."""
     rng = sample.model.measurement.rng(f"paging in interval {sample.interval}")
-    return sample.model.flows.at(sample.interval, sample.times.cp, rng)
+    totals = np.array([pages[sample.interval] for pages in sample.model.flows])
+    shape = (len(totals), len(sample.times.online))
+    return Flows(*partition(totals, sample.times.cp * around_one(rng, shape, 0.01)))
 
 
 def times_empty(taken: I64, available: int, seconds: int) -> I64:
     """(processors,) times that a list is found empty.
 
-    CP refills it about once a second, so it is empty only if a second takes more pages than it has.
+    CP refills it about once a second, so it is empty only if a second takes more pages than it has;
+    then it is found so at most 20 times.
     """
     rate = taken / seconds
     beyond = np.maximum(rate.sum() / max(available, 1) - 1.0, 0.0)
-    times = rate / max(float(rate.sum()), 1.0) * seconds * min(beyond, _MOST_EMPTY)
-    return floor_int(times)
+    return floor_int(rate / max(float(rate.sum()), 1.0) * seconds * min(beyond, 20))
 
 
 def blocks_by_size(pages: int, mean: float, largest: int) -> I64:
-    """Blocks of 1 to `largest` pages, moved by one paging I/O each, that hold exactly `pages`.
+    """(largest,) blocks of 1 to `largest` pages, 2 or more, that hold exactly `pages` together.
 
-    Args:
-        pages: 0 or more.
-        mean: mean pages of a block, met as far as whole blocks allow.
-        largest: 2 or more.
-
-    Returns:
-        (largest,) blocks of each size.
+    A block is moved by one paging I/O. The mean is met as far as whole blocks allow.
     """
     counts = np.zeros(largest, dtype=np.int64)
     if not pages:
@@ -231,8 +199,8 @@ def blocks_by_size(pages: int, mean: float, largest: int) -> I64:
     usual = int(sizes[-(-pages // (sizes + 1)) <= pages // sizes].max())
     least, most = -(-pages // (usual + 1)), pages // usual
     count = min(max(round(pages / mean), least), most)
-    # For each smaller block there is one that is larger by the same number of pages.
-    for away in range(1, min(_BLOCK_SPREAD, usual - 1, largest - 1 - usual) + 1):
+    # For each smaller block there is one that is larger by the same number of pages, at most 3.
+    for away in range(1, min(3, usual - 1, largest - 1 - usual) + 1):
         counts[[usual - 1 - away, usual - 1 + away]] = count // (4 * (away + 1))
     counts[usual - 1] = count - counts.sum()
     # The remaining pages enlarge some blocks by one, in proportion to their counts.

@@ -1,37 +1,198 @@
 """Kinds of damage to a dump between CP and its reader: one function for each.
 
 Each takes a dump stream, the place and the amount of damage, and yields the damaged dump; the rest
-of the stream follows unchanged. docs/generate.md lists what cpmon reports of each.
+of the stream follows unchanged. docs/generate.md lists what cpmon reports of each. The buffer of a
+stream is bounded by the largest read and by the pieces of the dump.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from ..encode.container import CONTROL_AREA, ENTRY, EVENT_FLAG, FRAME, HEADER, SAMPLE_FLAG
+from ...core.errors import CpmonError
+from ..encode.container import (
+    CONTROL_AREA,
+    END_OF_FRAME,
+    ENTRY,
+    EVENT_FLAG,
+    FRAME,
+    HEADER,
+    INTERVAL_END,
+    MONITOR_DOMAIN,
+    SAMPLE_FLAG,
+)
 from ..model.measurement import TOD_PER_S
-from ..numeric import I64, U8
-from .stream import DamageError, DumpStream, are_controls, hold_records, record_starts
+from ..numeric import I64, U8, Bool
+from ..sink import Chunk
+
+
+def are_controls(frames: U8) -> Bool:
+    """Which of (frames, 4096) are control records with an entry: they announce data."""
+    entry = frames[:, CONTROL_AREA : CONTROL_AREA + ENTRY.size]
+    start, end = (_words(entry[:, at : at + 4]) for at in (4, 8))
+    first, last = (_words(frames[:, at : at + 4]) for at in (12, 16))
+    flagged = (entry[:, 0] == SAMPLE_FLAG) | (entry[:, 0] == EVENT_FLAG)
+    sized = (last > first) & ((last - first + 1) % ENTRY.size == 0)
+    return np.asarray(flagged & entry[:, 1:3].any(axis=1) & (end > start) & sized)
+
+
+def hold_records(frames: U8) -> Bool:
+    """Which of (frames, 4096) begin with a record."""
+    length = _words(frames[:, 0:2])
+    fits = (length >= HEADER.size) & (length <= FRAME) & (frames[:, 4] <= 11)
+    return np.asarray(fits & ~frames[:, 2:4].any(axis=1) & frames[:, 8:16].any(axis=1))
+
+
+def record_starts(data: U8, starts: I64, limits: I64, *, closing: bool) -> I64:
+    """Positions of the records of some frames, ascending.
+
+    All frames advance together, one record a step, each up to its closing record or up to bytes
+    that are no record.
+
+    Args:
+        starts, limits: (frames,) position of the first record, and behind the last byte.
+        closing: whether to include records that close a frame (1.11, 1.13).
+    """
+    records = [np.empty(0, np.int64)]
+    at, behind = starts, limits
+    while len(at):
+        inside = behind - at >= HEADER.size
+        at, behind = at[inside], behind[inside]
+        header = data[at[:, None] + np.arange(HEADER.size)]
+        length = _words(header[:, 0:2])
+        good = (length >= HEADER.size) & (length <= behind - at) & ~header[:, 2:4].any(axis=1)
+        kind = _words(header[:, 6:8])
+        ends = (header[:, 4] == MONITOR_DOMAIN) & ((kind == END_OF_FRAME) | (kind == INTERVAL_END))
+        on = good & ~ends
+        records.append(at[good if closing else on])
+        at, behind = at[on] + length[on], behind[on]
+    return np.sort(np.concatenate(records))
+
+
+def _words(raw: U8) -> I64:
+    """Big-endian numbers of (rows, width) bytes."""
+    return np.ascontiguousarray(raw).view(f">u{raw.shape[1]}")[:, 0].astype(np.int64)
+
+
+class DamageError(CpmonError):
+    """Damage of an unknown kind, or damage that does not apply to this dump."""
+
+
+class DumpStream:
+    """Reads a dump once, from front to back.
+
+    `offset` counts the bytes returned so far. Methods that pass bytes through are iterators of
+    these bytes: `yield from stream.rest()`.
+    """
+
+    def __init__(self, chunks: Iterable[Chunk]) -> None:
+        self.offset = 0
+        self._chunks = iter(chunks)
+        self._buffer = b""
+        self._at = 0
+
+    def read(self, size: int) -> bytes:
+        """The next bytes; fewer at the end."""
+        self._fill(size)
+        return self._take(size)
+
+    def peek(self, size: int) -> bytes:
+        """The next bytes without consuming them; fewer at the end."""
+        self._fill(size)
+        return self._buffer[self._at : self._at + size]
+
+    def until(self, offset: int) -> Iterator[bytes]:
+        """Yield the bytes before an offset; none if it has been passed."""
+        while self.offset < offset and self._fill(1):
+            yield self._take(offset - self.offset)
+
+    def rest(self) -> Iterator[bytes]:
+        """Yield everything."""
+        while have := self._fill(1):
+            yield self._take(have)
+
+    def close(self) -> None:
+        """Drop everything that has not been read."""
+        self._chunks, self._buffer, self._at = iter(()), b"", 0
+
+    def frames(self) -> Iterator[bytes]:
+        """The rest in pieces of whole frames; the last piece may be a part of a frame."""
+        while have := self._fill(FRAME):
+            yield self._take(have // FRAME * FRAME or have)
+
+    def until_frame(self, place: int, is_match: Callable[[U8], Bool], what: str) -> Iterator[bytes]:
+        """Yield up to the first matching frame, `what` in a message, at or after `place`.
+
+        Raises:
+            DamageError: the dump ends before.
+        """
+        yield from self.until(place // FRAME * FRAME)
+        while count := self._fill(FRAME) // FRAME:
+            held = np.frombuffer(self._buffer, np.uint8, count * FRAME, self._at)
+            frames = held.reshape(count, FRAME)
+            hits = np.flatnonzero(is_match(frames))
+            passing = int(hits[0]) if len(hits) else count
+            yield self._take(passing * FRAME)
+            if len(hits):
+                return
+        end = self.offset + len(self._buffer) - self._at
+        raise DamageError(
+            f"there is no {what} from byte {place:,} on, so nothing was damaged",
+            code="damage-place-beyond-end",
+            expected=f"a MONWRITE dump with one behind that place; it ends at byte {end:,}",
+            effect="no dump was written",
+            remedy="name an earlier place",
+        )
+
+    def until_record(self, place: int) -> Generator[bytes, None, tuple[bytearray, int]]:
+        """Yield up to the frame of the first record at or after `place`.
+
+        Records that close a frame or an interval do not count. Returns the frame, taken out of the
+        stream, and the start of the record in it.
+
+        Raises:
+            DamageError: the dump ends before.
+        """
+        while True:
+            yield from self.until_frame(place, hold_records, "record")
+            first = self.offset
+            frame = self.read(FRAME)
+            data, whole = np.frombuffer(frame, np.uint8), (np.array([0]), np.array([FRAME]))
+            starts = record_starts(data, *whole, closing=False)
+            behind = starts[starts >= place - first]
+            if len(behind):
+                return bytearray(frame), int(behind[0])
+            yield frame
+
+    def _fill(self, size: int) -> int:
+        """Buffer that many bytes, as far as the dump has them; returns how many are buffered."""
+        have = len(self._buffer) - self._at
+        if have < size:
+            parts: list[Chunk] = [self._buffer[self._at :]]
+            while have < size and (chunk := next(self._chunks, None)) is not None:
+                parts.append(chunk)
+                have += len(chunk)
+            self._buffer, self._at = b"".join(parts), 0
+        return have
+
+    def _take(self, size: int) -> bytes:
+        taken = self._buffer[self._at : self._at + size]
+        self._at += len(taken)
+        self.offset += len(taken)
+        return taken
+
 
 _BULK = 1024 * FRAME
-_EVENT_LIMIT = 64 << 20
-"""Largest event data, not aligned to a frame, that is buffered as a whole."""
 _TO_ASCII = bytes(range(256)).decode("cp037").encode("latin-1")
-_LINE_END = b"\r\n"
-_BLOCK = 6
-"""Records of 4096 bytes in a block of about 24 KB."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """Place and amount of damage.
-
-    `place`: offset in the undamaged dump. `count`: its unit depends on the kind.
-    """
+    """`place`: offset in the undamaged dump. `count`: amount of damage, in a unit of the kind."""
 
     place: int
     count: int
@@ -46,12 +207,10 @@ class DamageKind:
     """A kind of damage.
 
     Attributes:
-        name: in requests.
         apply: the function; None if it damages the compressed file.
         placed: whether it has a place.
         count: default count; None if it has no count.
-        counts: unit of the count.
-        least: the smallest count.
+        counts, least: unit of the count; the smallest one.
     """
 
     name: str
@@ -223,11 +382,10 @@ def line_ends(stream: DumpStream, _spot: Spot) -> Iterator[bytes]:
         count = len(piece) // FRAME
         if not count:
             yield piece
-            continue
-        out = np.empty((count, FRAME + len(_LINE_END)), np.uint8)
-        out[:, :FRAME] = np.frombuffer(piece, np.uint8).reshape(count, FRAME)
-        out[:, FRAME:] = np.frombuffer(_LINE_END, np.uint8)
-        yield out.tobytes()
+            break
+        frames = np.frombuffer(piece, np.uint8).reshape(count, FRAME)
+        ends = np.tile(np.frombuffer(b"\r\n", np.uint8), (count, 1))
+        yield np.hstack([frames, ends]).tobytes()
 
 
 @kind("record-prefixes", placed=False)
@@ -240,7 +398,7 @@ def record_prefixes(stream: DumpStream, _spot: Spot) -> Iterator[bytes]:
 @kind("block-prefixes", placed=False)
 def block_prefixes(stream: DumpStream, _spot: Spot) -> Iterator[bytes]:
     """Block descriptor words of 4 bytes stand in front of every six records, beside theirs."""
-    while block := stream.read(_BLOCK * FRAME):
+    while block := stream.read(6 * FRAME):
         pieces = [block[at : at + FRAME] for at in range(0, len(block), FRAME)]
         records = b"".join(_descriptor(len(piece)) + piece for piece in pieces)
         yield _descriptor(len(records)) + records
@@ -275,10 +433,7 @@ def _changed(
 
 
 def _announced(control: bytes) -> list[tuple[int, int]]:
-    """Data areas that a control record announces: (bytes before the data in its frame, length).
-
-    Empty for a frame that is no control record.
-    """
+    """Data areas that a control record announces: (bytes before the data in its frame, length)."""
     sets = []
     if len(control) == FRAME and are_controls(np.frombuffer(control, np.uint8).reshape(1, FRAME)):
         for flag, mask_a, mask_b, start, end in ENTRY.iter_unpack(control[CONTROL_AREA:]):
@@ -295,24 +450,20 @@ def _earlier(stream: DumpStream, lead: int, size: int, ticks: np.uint64) -> Iter
         head = np.frombuffer(stream.peek(FRAME).ljust(FRAME, b"\0"), np.uint8)
         at_front, behind = hold_records(np.stack([head, np.roll(head, -lead)])).tolist()
         skipped = lead if behind and not at_front else 0
-    whole, limit = -(-(skipped + size) // FRAME) * FRAME, _EVENT_LIMIT if lead else _BULK
+    # Event data that is not aligned to a frame is buffered as a whole, up to 64 MiB.
+    whole, limit = -(-(skipped + size) // FRAME) * FRAME, 64 << 20 if lead else _BULK
     done = 0
     while done < whole and (piece := stream.read(min(whole - done, limit))):
         data = np.frombuffer(piece, np.uint8).copy()
         end = min(len(data), skipped + size - done)
         first = skipped + FRAME - lead if lead else FRAME
         starts = np.concatenate([[skipped], np.arange(first, end, FRAME)]).astype(np.int64)
-        _set_back(data, starts, np.append(starts[1:], end), ticks)
+        every = record_starts(data, starts, np.append(starts[1:], end), closing=True)
+        stamps = every[:, None] + np.arange(8, 16)
+        tods = data[stamps].view(">u8")[:, 0].astype(np.uint64) - ticks
+        data[stamps] = tods.astype(">u8")[:, None].view(np.uint8)
         yield data.tobytes()
         done += len(piece)
-
-
-def _set_back(data: U8, starts: I64, limits: I64, ticks: np.uint64) -> None:
-    """Change the time stamps of the records of frames in place."""
-    every = record_starts(data, starts, limits, closing=True)
-    places = every[:, None] + np.arange(8, 16)
-    tods = data[places].view(">u8")[:, 0].astype(np.uint64) - ticks
-    data[places] = tods.astype(">u8")[:, None].view(np.uint8)
 
 
 def _descriptor(length: int) -> bytes:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -13,10 +14,7 @@ import numpy as np
 from ...core.errors import nearest
 from ..numeric import random_stream
 from ..sink import Chunk
-from .kinds import CUT_COMPRESSED, KINDS, DamageKind, Damaging, Spot
-from .stream import DamageError, DumpStream
-
-_PLACES = "a byte (5000, 0x1388), bytes before the end (-100), or a share of the dump (50%)"
+from .kinds import CUT_COMPRESSED, KINDS, DamageError, DamageKind, DumpStream, Spot
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +91,9 @@ def damaged(
             continue
         rng = random_stream(seed, "damage", str(number))
         spot = Spot(_resolved(damage, size, rng), damage.count or damage.kind.count or 0, rng)
-        dump = _applied(damage.kind.apply, DumpStream(dump), spot)
+        stream = DumpStream(dump)
+        dump = chain(damage.kind.apply(stream, spot), stream.rest())
     return iter(dump)
-
-
-def _applied(apply: Damaging, stream: DumpStream, spot: Spot) -> Iterator[bytes]:
-    yield from apply(stream, spot)
-    yield from stream.rest()
 
 
 def cut_file(path: Path, damages: Sequence[Damage], seed: int) -> None:
@@ -137,7 +131,6 @@ def check_compressed(damages: Iterable[Damage], *, compressed: bool) -> None:
 
 
 def _resolved(damage: Damage, size: int | None, rng: np.random.Generator) -> int:
-    """The place as an offset in the dump."""
     place = damage.place
     if not damage.kind.placed:
         return 0
@@ -157,14 +150,19 @@ def _resolved(damage: Damage, size: int | None, rng: np.random.Generator) -> int
 
 def _place(text: str, whole: str) -> int | Fraction | None:
     try:
-        if text.endswith("%"):
-            share = Fraction(text[:-1]) / 100
-            if not 0 <= share <= 1:
-                raise ValueError
-            return share
-        return int(text, 0) if text else None
+        if not text.endswith("%"):
+            return int(text, 0) if text else None
+        share = Fraction(text[:-1]) / 100
+        if not 0 <= share <= 1:
+            raise ValueError
+        return share
     except (ValueError, ZeroDivisionError):
-        raise DamageError(f"{text!r} is no place", expected=_PLACES, found=whole) from None
+        raise DamageError(
+            f"{text!r} is no place",
+            expected="a byte (5000, 0x1388), bytes before the end (-100), "
+            "or a share of the dump (50%)",
+            found=whole,
+        ) from None
 
 
 def _count(text: str, kind: DamageKind, whole: str) -> int | None:
@@ -185,6 +183,5 @@ def _count(text: str, kind: DamageKind, whole: str) -> int | None:
 
 
 def _usage(kind: DamageKind) -> str:
-    """The syntax of a request of a kind."""
     place = ":PLACE" if kind.placed else ":" if kind.count is not None else ""
     return f"{kind.name}{place}{':COUNT' if kind.count is not None else ''}"

@@ -6,9 +6,10 @@ Layouts: MRRECHDR (record), MWTBK (control record).
 from __future__ import annotations
 
 import struct
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -38,78 +39,14 @@ class Block:
 
 
 def sample_frames(blocks: Iterable[Block], end_tod: int) -> U8:
-    """Records packed into frames, in order; none crosses a frame.
+    """(frames, 4096): records packed into frames, in order; none crosses a frame.
 
-    A frame that is followed by another ends with MTREOF, the last with MTREND; the rest of a frame
-    is zero.
-
-    Args:
-        blocks: the records, type after type.
-        end_tod: TOD of the interval-end record.
-
-    Returns:
-        (frames, 4096) bytes.
+    A frame that is followed by another ends with MTREOF, the last with MTREND at `end_tod`; the
+    rest of a frame is zero.
     """
-    filled = [block for block in blocks if len(block.records)]
-    most = sum(len(b.records) // (LARGEST_RECORD // b.records.shape[1]) + 2 for b in filled) + 1
-    packing = _Packing(most, end_tod)
-    for block in filled:
-        packing.add(block)
-    return packing.closed(end_tod)
-
-
-class _Packing:
-    """Frames that are being filled; the records that close them are all written at the end.
-
-    Args:
-        most: upper bound of the number of frames.
-        before: TOD of the record before the first one.
-    """
-
-    def __init__(self, most: int, before: int) -> None:
-        # Not zeroed as a whole, since nearly all of it is overwritten.
-        self._frames = np.empty((most, FRAME), dtype=np.uint8)
-        self._ends = np.empty(most, dtype=np.int64)
-        self._tods = np.empty(most, dtype=np.uint64)
-        self._frame, self._used, self._last = 0, 0, before
-
-    def add(self, block: Block) -> None:
-        """Append a block."""
-        records, tods, (count, length) = block.records, block.tods, block.records.shape
-        frame, used = self._frame, self._used
-        done = min((LARGEST_RECORD - used) // length, count)
-        self._frames[frame, used : used + done * length] = records[:done].reshape(-1)
-        used += done * length
-        if done < count:
-            self._close(slice(frame, frame + 1), used, tods[done - 1] if done else self._last)
-            fit = LARGEST_RECORD // length
-            full = (count - done - 1) // fit
-            behind = done + full * fit
-            bulk = slice(frame + 1, frame + 1 + full)
-            in_rows = records[done:behind].reshape(full, fit * length)
-            self._frames[bulk, : fit * length] = in_rows
-            self._close(bulk, fit * length, tods[done + fit - 1 : behind : fit])
-            frame += 1 + full
-            used = (count - behind) * length
-            self._frames[frame, :used] = records[behind:].reshape(-1)
-        self._frame, self._used, self._last = frame, used, int(tods[-1])
-
-    def closed(self, end_tod: int) -> U8:
-        """(frames, 4096): all frames by MTREOF, the last by MTREND."""
-        count = self._frame + 1
-        self._close(slice(count - 1, count), self._used, end_tod)
-        headers = _closing_records(END_OF_FRAME, self._tods[:count])
-        headers[-1:] = _closing_records(INTERVAL_END, self._tods[count - 1 : count])
-        frames = self._frames[:count]
-        # Offsets of the headers in the bytes of all frames.
-        first = self._ends[:count] + np.arange(0, count * FRAME, FRAME)
-        frames.reshape(-1)[first[:, None] + np.arange(HEADER.size)] = headers
-        return frames
-
-    def _close(self, frames: slice, used: int, tods: Any) -> None:
-        """Note the used bytes and the last TOD of some frames; clear the rest of them."""
-        self._ends[frames], self._tods[frames] = used, tods
-        self._frames[frames, used + HEADER.size :] = 0
+    frames, used = _packed(blocks, by_time=False)
+    _scatter(frames, np.array([used]), _closing_records(INTERVAL_END, np.array([end_tod])))
+    return frames.reshape(-1, FRAME)
 
 
 def _closing_records(number: int, tods: U64) -> U8:
@@ -126,55 +63,52 @@ def set_domains(blocks: Iterable[Block]) -> frozenset[int]:
 
 
 def event_frames(blocks: Iterable[Block]) -> U8:
-    """Event records packed into frames, in the order of their time stamps.
+    """(bytes,): event records packed into frames, in the order of their time stamps.
 
-    A frame that is followed by another ends with MTREOF. The last one ends with its last record:
-    the end address of the entry is there.
+    A frame that is followed by another ends with MTREOF. The bytes end with the last record: the
+    end address of the entry is there. Records of one time stay in the order given.
+    """
+    frames, used = _packed(blocks, by_time=True)
+    return frames[:used]
 
-    Args:
-        blocks: the records, type after type; those of one time stay in the order given.
 
-    Returns:
-        (bytes,) from the first byte of the first frame to the last byte of the last record; empty
-        without records.
+def _packed(blocks: Iterable[Block], *, by_time: bool) -> tuple[U8, int]:
+    """Records packed into frames, as bytes, and where the last record ends.
+
+    Every frame but the last is closed by MTREOF with the time stamp of its last record.
     """
     filled = [block for block in blocks if len(block.records)]
     if not filled:
-        return np.zeros(0, dtype=np.uint8)
+        return np.zeros(FRAME, dtype=np.uint8), 0
     tods = np.concatenate([block.tods for block in filled])
     lengths = np.concatenate([np.full(*block.records.shape) for block in filled])
-    order = np.argsort(tods, kind="stable")
-    placed, last = _packed(lengths[order])
-    out = np.zeros(int(placed[-1] + lengths[order[-1]]), dtype=np.uint8)
+    order = np.argsort(tods, kind="stable") if by_time else np.arange(len(tods))
+    placed, last = _offsets(lengths[order])
+    out = np.zeros((len(last) + 1) * FRAME, dtype=np.uint8)
     offsets = np.empty_like(placed)
     offsets[order] = placed
     ends = np.cumsum([len(block.records) for block in filled])
     for block, own in zip(filled, np.split(offsets, ends[:-1]), strict=True):
         _scatter(out, own, block.records)
     closing = order[last]
-    _scatter(
-        out, offsets[closing] + lengths[closing], _closing_records(END_OF_FRAME, tods[closing])
-    )
-    return out
+    closed_at = offsets[closing] + lengths[closing]
+    _scatter(out, closed_at, _closing_records(END_OF_FRAME, tods[closing]))
+    return out, int(placed[-1] + lengths[order[-1]])
 
 
-def _packed(lengths: I64) -> tuple[I64, I64]:
+def _offsets(lengths: I64) -> tuple[I64, I64]:
     """Offsets of records, (records,), and the last record of each frame except the last one."""
-    behind, last = np.cumsum(lengths), list[int]()
+    behind = np.cumsum(lengths)
+    ends, stops, base = behind.tolist(), [0], 0
+    while stops[-1] < len(ends):
+        stops.append(bisect_right(ends, base + LARGEST_RECORD))
+        base = ends[stops[-1] - 1]
     offsets = behind - lengths
-    start = frame = 0
-    while True:
-        base = int(behind[start] - lengths[start])
-        stop = int(np.searchsorted(behind, base + LARGEST_RECORD, side="right"))
-        offsets[start:stop] += frame * FRAME - base
-        if stop == len(lengths):
-            return offsets, np.array(last, dtype=np.int64)
-        last.append(stop - 1)
-        start, frame = stop, frame + 1
+    shifts = np.arange(len(stops) - 1) * FRAME - offsets[stops[:-1]]
+    return offsets + np.repeat(shifts, np.diff(stops)), np.array(stops[1:-1], dtype=np.int64) - 1
 
 
 def _scatter(out: U8, offsets: I64, records: U8) -> None:
-    """Copy records of one length to their offsets."""
     length = records.shape[1]
     target = np.ndarray((len(out) - length + 1,), f"V{length}", out, 0, (1,))
     target[offsets] = records.view(f"V{length}")[:, 0]
@@ -186,7 +120,6 @@ ENTRY = struct.Struct(">BBBxII")
 """An entry of a control record: flag, two domain masks, first and last address."""
 CONTROL_AREA = _BUFFER.size
 """Offset of the first entry of a control record."""
-_MESSAGE_PENDING = 9
 
 SEGMENT = 0x01000000
 """Address of the monitor segment: a saved segment at 16 MiB."""
@@ -196,10 +129,8 @@ class Ring:
     """A ring buffer in the monitor segment.
 
     A set is contiguous. It begins after the previous set if it fits into the frame in which that
-    ended, else at the next frame, or at the front if the rest of the ring is too small.
-
-    Args:
-        address: of its first byte. size: bytes, a multiple of a frame.
+    ended, else at the next frame, or at the front if the rest of the ring is too small. The size is
+    a multiple of a frame.
     """
 
     def __init__(self, address: int, size: int) -> None:
@@ -243,12 +174,12 @@ def entry(flag: int, domains: Iterable[int], start: int, length: int) -> bytes:
 def control_record(message: int, entries: Sequence[bytes]) -> bytes:
     """The 4096-byte record (MWTBK) before the data that its entries describe.
 
-    It begins with a copy of the IUCV message-pending interrupt buffer. The class text is
+    It begins with a copy of the IUCV message-pending (9) interrupt buffer. The class text is
     inferred: the flag bytes of the entries.
     """
     text = bytes(each[0] for each in entries).ljust(4, b"\x40")
     last = SEGMENT + ENTRY.size * len(entries) - 1
-    buffer = _BUFFER.pack(1, 0, _MESSAGE_PENDING, message, text, SEGMENT, last, 0)
+    buffer = _BUFFER.pack(1, 0, 9, message, text, SEGMENT, last, 0)
     return (buffer + b"".join(entries)).ljust(FRAME, b"\x00")
 
 
@@ -261,23 +192,15 @@ def event_block(records: bytes | U8) -> bytes:
     return bytes(records).ljust(-(-len(records) // FRAME) * FRAME, b"\x00")
 
 
-_RING_SHARE = 8
-_FILLED_SHARE = 4
-"""CP notifies the reader when 1 / this of the ring of events is full."""
-
-
 class Delivery:
-    """Delivery of data by CP through the monitor segment, message by message.
+    """Delivery of data by CP through a monitor segment of some bytes, message by message.
 
     An eighth of the segment is for events. If the events of an interval fill more than a quarter of
     that, they are delivered in parts before the sample; the last part comes with the sample.
-
-    Args:
-        size: of the monitor segment in bytes.
     """
 
     def __init__(self, size: int) -> None:
-        room = size // _RING_SHARE // FRAME * FRAME
+        room = size // 8 // FRAME * FRAME
         self._events = Ring(SEGMENT + FRAME, room)
         self._samples = Ring(SEGMENT + FRAME + room, size - FRAME - room)
         self._messages = 0
@@ -285,16 +208,13 @@ class Delivery:
     def interval(
         self, blocks: Sequence[Block], events: Sequence[Block], end_tod: int
     ) -> Iterator[Chunk]:
-        """Control records, each followed by the data of its entries.
-
-        Args:
-            blocks: the sample. events: those before it. end_tod: end of the sample.
+        """Control records, each followed by the data of its entries: events, then the sample.
 
         Raises:
             CpmonError: the segment cannot hold the sample.
         """
         data, domains = event_frames(events), set_domains(events)
-        room = self._events.size // _FILLED_SHARE // FRAME * FRAME
+        room = self._events.size // 4 // FRAME * FRAME
         entries, waiting = list[bytes](), list[Chunk]()
         for at in range(0, len(data), room):
             if entries:
@@ -308,7 +228,6 @@ class Delivery:
         yield from self._announced(entries, [*waiting, frames.reshape(-1).data])
 
     def _announced(self, entries: Sequence[bytes], data: Sequence[Chunk]) -> Iterator[Chunk]:
-        """A control record and the data that its entries describe."""
         self._messages += 1
         yield control_record(self._messages, entries)
         yield from data
@@ -320,14 +239,12 @@ Container = Literal["monwrite", "monreader"]
 def captured(chunks: Iterable[Chunk]) -> Iterator[bytes]:
     """Converts the chunks of a MONWRITE file to those of a monreader stream.
 
-    Args:
-        chunks: control records, each followed by one chunk for each of its entries.
+    Control records are each followed by one chunk for each of their entries.
     """
     waiting = iter(chunks)
     for control in waiting:
-        entries = bytes(control[CONTROL_AREA:FRAME])
-        for at in range(0, len(entries), ENTRY.size):
-            element = entries[at : at + ENTRY.size]
+        for at in range(CONTROL_AREA, FRAME, ENTRY.size):
+            element = bytes(control[at : at + ENTRY.size])
             if not any(element):
                 break
             *_, start, end = ENTRY.unpack(element)

@@ -8,13 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...core.errors import CpmonError
-from ..numeric import F64, I64, U64, around_one, bell, capped, partition, random_stream
+from ..numeric import F64, I64, U64, around_one, bell, capped, floor_int, partition, random_stream
 from ..scenario.scenario import DOMAIN_NUMBERS, Run, Scenario
 
 TOD_PER_US = 4096
 TOD_PER_S = 1_000_000 * TOD_PER_US
-_ALWAYS_SAMPLED = 1
-"""The monitor's own domain."""
 SCM_PER_S = 1_000_000 / 128
 """Units of the channel subsystem's measurement times in a second."""
 
@@ -23,13 +21,9 @@ class Measurement:
     """The inputs of a generated run, with the random numbers of each part of the model.
 
     Attributes:
-        groups: the user groups with this run's counts.
-        users: number of users of all groups.
-        targets, machine, storage: of this run.
-        processors: number of processors that CP sees; each thread is one.
-        sampled: numbers of the domains that are sampled.
+        groups, users: the user groups with this run's counts; number of users.
+        processors, sampled: number of processors that CP sees; domains that are sampled.
         disturbances: those before the end of this run, in order.
-        frames: sizes of storage.
         warmup: intervals before the steady state; at least one interval is steady.
 
     Raises:
@@ -59,11 +53,11 @@ class Measurement:
         self.targets, self.machine, self.storage = run.targets, run.machine, run.storage
         self.processors = run.machine.cpus
         sampled = (DOMAIN_NUMBERS[name] for name in scenario.monitor.domains)
-        self.sampled = frozenset({_ALWAYS_SAMPLED, *sampled})
-        disturbances = sorted(
-            (*scenario.disturbances, *run.disturbances), key=lambda each: each.interval
-        )
-        self.disturbances = [each for each in disturbances if each.interval < self.intervals]
+        # The monitor's own domain, 1, is always sampled.
+        self.sampled = frozenset({1, *sampled})
+        both = (*scenario.disturbances, *run.disturbances)
+        disturbances = (each for each in both if each.interval < self.intervals)
+        self.disturbances = sorted(disturbances, key=lambda each: each.interval)
         self.frames = Frames(scenario, run)
         self.warmup = min(run.warmup_intervals, self.intervals - 1)
 
@@ -72,8 +66,7 @@ class Measurement:
         return random_stream(self.seed, self.scenario.name, self.run.run_id, noun)
 
 
-FRAMES_PER_MIB = 256
-FRAMES_BELOW_2G = 2048 * FRAMES_PER_MIB
+_FRAMES_PER_MIB = 256
 
 
 class Frames:
@@ -83,8 +76,6 @@ class Frames:
         below, above: frames below and above 2 GB.
         nonpageable, locked: fixed frames below 2 GB; the second are a part of the first.
         pageable: the others below 2 GB, for users, minidisk cache and CP.
-        cache_below, cache_above: frames of the minidisk cache.
-        available_below, available_above: frames on the available lists.
         users_below, users_above, for_users: frames for users' pages, without the available lists.
         users_above_share: share of the users' pages above 2 GB: that of the scenario, or else in
             proportion to the frames.
@@ -93,14 +84,14 @@ class Frames:
 
     def __init__(self, scenario: Scenario, run: Run) -> None:
         storage = run.storage
-        total = storage.central_mib * FRAMES_PER_MIB
-        self.below = min(total, FRAMES_BELOW_2G)
+        total = storage.central_mib * _FRAMES_PER_MIB
+        self.below = min(total, 2048 * _FRAMES_PER_MIB)
         self.above = total - self.below
-        self.locked = storage.locked_below_2g_mib * FRAMES_PER_MIB
-        self.nonpageable = storage.nonpageable_mib * FRAMES_PER_MIB + self.locked
+        self.locked = storage.locked_below_2g_mib * _FRAMES_PER_MIB
+        self.nonpageable = storage.nonpageable_mib * _FRAMES_PER_MIB + self.locked
         self.pageable = self.below - self.nonpageable
-        self.cache_below = storage.cache_below_2g_mib * FRAMES_PER_MIB
-        self.cache_above = storage.cache_above_2g_mib * FRAMES_PER_MIB
+        self.cache_below = storage.cache_below_2g_mib * _FRAMES_PER_MIB
+        self.cache_above = storage.cache_above_2g_mib * _FRAMES_PER_MIB
         self.available_below = storage.available_below_frames
         self.available_above = storage.available_above_frames if self.above else 0
         self.users_below = max(0, self.pageable - self.cache_below - self.available_below)
@@ -109,17 +100,16 @@ class Frames:
         share = storage.resident_above_share
         room = self.users_above / max(self.for_users, 1)
         self.users_above_share = room if share is None else share
-        self.expanded = storage.expanded_mib * FRAMES_PER_MIB
+        self.expanded = storage.expanded_mib * _FRAMES_PER_MIB
         paging = [g for g in scenario.volumes if g.kind == "page"]
         self.slots = sum(g.count * g.cylinders * g.pages_per_cylinder for g in paging)
 
 
-EPOCH_US = 2_208_988_800_000_000
+_EPOCH_US = 2_208_988_800_000_000
 """Microseconds from the TOD epoch, 1900, to the Unix epoch, 1970."""
 
 _UNIX_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
-_JITTER = 700 * TOD_PER_US
 _STEP = 1_400
 """Time that CP takes to build one record in TOD units: a third of a microsecond."""
 
@@ -131,9 +121,7 @@ class Timeline:
         seconds, tod: (intervals,) nominal length, in seconds and in TOD units.
         up, up_seconds: (intervals,) whether the system runs; seconds during which it does.
         steady: (intervals,) whether it belongs to the steady state, which targets describe.
-        steady_seconds: length of the steady state.
-        exists: (intervals + 1,) whether CP took the sample.
-        written: (intervals + 1,) whether the dump has it.
+        exists, written: (intervals + 1,) whether CP took the sample; whether the dump has it.
         epoch: (intervals + 1,) number of IPLs since the run began.
         begins: (intervals + 1,) whether monitoring starts with this sample, after an IPL or a
             restart of MONITOR, so that configuration records precede it.
@@ -195,10 +183,10 @@ class Clock:
     def __init__(self, measurement: Measurement, timeline: Timeline) -> None:
         rng, n = measurement.rng("clock"), measurement.intervals
         since = (measurement.run.start - _UNIX_EPOCH) // dt.timedelta(microseconds=1)
-        start = (since + EPOCH_US) * TOD_PER_US
+        start = (since + _EPOCH_US) * TOD_PER_US
         self.origin = start + int(rng.integers(0, TOD_PER_US * 1_000_000))
         self.ends = np.concatenate([[0], np.cumsum(timeline.tod)])
-        late = (bell(rng, n) * _JITTER).astype(np.int64)
+        late = (bell(rng, n) * (700 * TOD_PER_US)).astype(np.int64)
         late[measurement.warmup] = 0
         self.ends[1:n] += late[1:]
         self.steps = np.full(n + 1, _STEP, dtype=np.int64)
@@ -210,7 +198,7 @@ class Clock:
 
     def end_moment(self, sample: int) -> dt.datetime:
         """When a sample ends, UTC, to the microsecond."""
-        return _UNIX_EPOCH + dt.timedelta(microseconds=self.end(sample) // TOD_PER_US - EPOCH_US)
+        return _UNIX_EPOCH + dt.timedelta(microseconds=self.end(sample) // TOD_PER_US - _EPOCH_US)
 
     def records(self, sample: int, before_end: int, count: int) -> U64:
         """TOD of `count` records; the first is `before_end` records before the sample's last."""
@@ -235,8 +223,7 @@ class Allocation:
 
         Args:
             noun: name of the counted events, for their random numbers.
-            natural: (intervals,) events a second.
-            target: events a second.
+            natural, target: (intervals,) events a second; and one number of them.
             spread: deviation from interval to interval; the scenario's by default.
         """
         line, rng = self.timeline, self.measurement.rng(noun)
@@ -251,14 +238,11 @@ class Allocation:
     def fix_steady(self, values: I64, total: float, weights: F64, caps: I64 | None = None) -> I64:
         """(intervals,) values whose steady state is replaced so that its sum is a total.
 
-        Args:
-            weights: (intervals,) distribution of the total. caps: upper bound of each interval.
+        It is distributed by (intervals,) weights; `caps` are the upper bounds of the intervals.
         """
-        steady = self.timeline.steady
-        if caps is None:
-            values[steady] = partition(round(total), weights[steady])
-        else:
-            values[steady] = capped(round(total), weights[steady], caps[steady])
+        steady, whole = self.timeline.steady, round(total)
+        parts = partition(whole, weights[steady])
+        values[steady] = parts if caps is None else capped(whole, weights[steady], caps[steady])
         return values
 
     @property
@@ -267,20 +251,15 @@ class Allocation:
         return np.where(self.timeline.steady, 1.0, self.measurement.run.warmup_tx_share)
 
     def levels(self, noun: str, natural: F64, target: float | None, spread: float) -> I64:
-        """(intervals + 1,) a level at each sample.
+        """(intervals + 1,) a level at each sample, from the natural one in each interval.
 
         The target is the mean over the samples that end a steady interval, and the level at the
         first sample, too, so that a reader may include that one or not.
-
-        Args:
-            noun: as above.
-            natural: (intervals,).
         """
         line = self.timeline
         varied = around_one(self.measurement.rng(noun), len(natural), spread)
         if target is None:
-            natural_levels: I64 = np.rint(np.concatenate([natural[:1], natural * varied]))
-            return natural_levels.astype(np.int64)
+            return floor_int(np.rint(np.concatenate([natural[:1], natural * varied])))
         levels = np.full(len(natural) + 1, round(target), dtype=np.int64)
         later = np.concatenate([[False], line.steady])
         levels[later] = partition(round(target * int(line.steady.sum())), varied[line.steady])

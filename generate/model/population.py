@@ -9,29 +9,21 @@ import datetime as dt
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ..numeric import F64, I64, Bool, around_one, bell, floor_int, skewed
-from ..scenario.tables import Disturbance, FileSystem, GuestProcess, UserGroup, Workload
+from ..scenario.scenario import Disturbance, FileSystem, GuestProcess, UserGroup, Workload
 from .measurement import TOD_PER_S, Allocation, Measurement
 
-_WAITS = (
-    *("io_wait_share", "page_wait_share", "simulation_wait_share", "console_wait_share"),
-    "dispatched_share",
-)
+_WAITS = ("io_wait_share", "page_wait_share", "simulation_wait_share", "console_wait_share")
 _MODES = {"ESA": 0x40, "XA": 0x20, "XC": 0x08, "Z": 0x44}
 """CALMODE: architecture of the virtual machine; Z is an ESA one that has entered z/Architecture."""
 
-_SERVICE_MACHINE = 0x80
-"""USELON_CALSTAT of a service machine."""
 
-_IOS = ("console_ios_per_s", "unit_record_ios_per_s", "network_ios_per_s")
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """Some users log on or off early in an interval."""
 
     interval: int
@@ -43,10 +35,7 @@ class Population:
     """Users logged on over time. A user with a later logon is not logged on at the start.
 
     Attributes:
-        names: (users,) user ids, group after group.
-        group: (users,) index of the user's group.
-        groups: number of groups.
-        changes: by time.
+        names, group: (users,) user ids, group after group; index of the user's group.
         runaways: disturbances in which users loop, with the mask of these users.
     """
 
@@ -84,11 +73,7 @@ class Population:
         return counts
 
     def sums_at(self, intervals: int, of_groups: list[int]) -> I64:
-        """(intervals + 1,) sum of a figure over the users logged on at each sample.
-
-        Args:
-            of_groups: (groups,) the figure of each user of a group.
-        """
+        """(intervals + 1,) sum of a figure of groups over the users logged on at each sample."""
         figures = np.array(of_groups, dtype=np.int64)[self.group]
         sums = np.full(intervals + 1, int(figures[self.at(0)].sum()), dtype=np.int64)
         for change in self.changes:
@@ -114,30 +99,26 @@ def matching(names: npt.NDArray[np.str_], patterns: str) -> Bool:
 def user_ids(groups: tuple[UserGroup, ...]) -> npt.NDArray[np.str_]:
     """(users,) ids: a group's prefix and a number, eight characters."""
     ids = [
-        np.char.add(
-            g.prefix, np.char.zfill(np.arange(1, g.count + 1).astype(str), 8 - len(g.prefix))
-        )
-        for g in groups
+        f"{group.prefix}{number:0{8 - len(group.prefix)}d}"
+        for group in groups
+        for number in range(1, group.count + 1)
     ]
-    return np.concatenate([np.zeros(0, "U8"), *ids])
+    return np.array(ids, dtype=np.str_)
 
 
 class Users:
     """Constant properties of each user; users log on in the first half of the time since IPL.
 
     Attributes:
-        names, group, groups: (users,) see `Population`; the groups themselves.
         logon: (users,) TOD units from IPL to logon.
-        demand, size: (users,) weights of the work and of the pages.
-        restless: (users,) deviation of the demand from interval to interval.
-        processors, share: (users,) virtual processors; relative share.
+        demand, size, restless: (users,) weights of the work and of the pages; deviation of the
+            demand from interval to interval.
         modes, status, storage: (users,) CALMODE and CALSTAT; bytes of virtual storage.
         owner, address: (virtual processors,) index of the user; address of the processor.
         base: (users,) index of the user's first virtual processor.
         waits: (5, virtual processors) shares of time of the group: waits for I/Os, pages,
             simulation and the console, and presence in the dispatch list.
         ios: (3, users) I/Os a second to consoles, unit record devices and networks, at load 1.
-        transactions: (users,) a second, at load 1.
     """
 
     def __init__(self, measurement: Measurement, population: Population) -> None:
@@ -150,19 +131,19 @@ class Users:
         pages = [g.working_set_mib * (1.0 + 0.08 * bell(rng, g.count)) for g in self.groups]
         logon = np.floor((0.05 + 0.45 * rng.random(len(self.names))) * uptime).astype(np.int64)
         self.logon = np.sort(logon)
-        self.demand = np.concatenate([np.zeros(0), *weights])
-        self.size = np.concatenate([np.zeros(0), *pages])
+        self.demand, self.size = (np.concatenate([np.zeros(0), *p]) for p in (weights, pages))
         self.restless = self._figures("interval_sigma")[0]
         self.processors = self.each([g.virtual_processors for g in self.groups])
         self.share = self.each([g.share for g in self.groups])
         self.modes = self.each([_MODES[g.architecture] for g in self.groups])
-        self.status = self.each([_SERVICE_MACHINE * (g.guest == "server") for g in self.groups])
+        # USELON_CALSTAT of a service machine is X'80'.
+        self.status = self.each([0x80 * (g.guest == "server") for g in self.groups])
         self.storage = self.each([g.storage_mib << 20 for g in self.groups])
         self.base = np.cumsum(self.processors) - self.processors
         self.owner = np.repeat(np.arange(len(self.names)), self.processors)
         self.address = np.arange(len(self.owner)) - self.base[self.owner]
-        self.waits = self._figures(*_WAITS)[:, self.owner]
-        self.ios = self._figures(*_IOS)
+        self.waits = self._figures(*_WAITS, "dispatched_share")[:, self.owner]
+        self.ios = self._figures("console_ios_per_s", "unit_record_ios_per_s", "network_ios_per_s")
         self.transactions = self._figures("transactions_per_s")[0]
 
     def _figures(self, *keys: str) -> F64:
@@ -180,19 +161,6 @@ class Users:
         of_processors[self.base] = of_users
         return of_processors
 
-
-FAST_DIAGNOSE_SINCE = "5.2.0"
-"""From this level on CP handles most DIAGNOSE X'44' in a few instructions."""
-
-MOVES_BELOW_UNTIL = "5.2.0"
-"""Up to this level pages for I/O and for CP itself must be below 2 GB."""
-
-TIMERS_ON_MASTER_UNTIL = "4.3.0"
-"""Up to this level only the master processor serves timer requests."""
-
-_FAST_SHARE = 0.92
-_MOVED_SHARE = 0.3
-_MIGRATED_SHARE = 0.5
 
 _DAY_HOURS = (0.0, 6.0, 8.0, 10.5, 12.5, 15.0, 18.0, 22.0, 24.0)
 _DAY_SHARES = (0.05, 0.0, 0.55, 1.0, 0.8, 0.95, 0.3, 0.1, 0.05)
@@ -234,9 +202,7 @@ class Demand:
     """Demand of the users, (intervals,) each: events, pages or processor seconds a second.
 
     Attributes:
-        measurement, allocation, population: its inputs.
         users, load: (intervals, groups) users logged on, and their load.
-        virtual_processors: of the users logged on.
         emulation, cp, timer_cp: processors that the work keeps busy; the last is the part of `cp`
             that serves timers.
         volume_load: load of the users, weighted by their processor time.
@@ -255,8 +221,7 @@ class Demand:
         work = self.users * self.load
 
         def total(key: str) -> F64:
-            summed: F64 = work @ np.array([getattr(group, key) for group in groups])
-            return summed
+            return np.asarray(work @ np.array([getattr(group, key) for group in groups]))
 
         loops = [population.looping(k).sum() / 100 for k in range(measurement.intervals)]
         computing = work @ np.array([g.cpu_percent * g.weight / 100 for g in groups])
@@ -268,15 +233,20 @@ class Demand:
         self.simulations = 2 * timers + simulations
         self.diagnoses = total("diagnoses_per_s")
         diagnose_44 = total("diagnose_44_per_s")
-        fast = _FAST_SHARE if level >= FAST_DIAGNOSE_SINCE else 0.0
+        # From 5.2.0 on CP handles most DIAGNOSE X'44' in a few instructions.
+        fast = 0.92 if level >= "5.2.0" else 0.0
         self.diagnose_44, self.diagnose_44_fast = diagnose_44 * (1 - fast), diagnose_44 * fast
         self.transactions = total("transactions_per_s")
-        self.volume_load = self._volume_load(work)
+        weights = np.array([g.cpu_percent * g.weight * g.count for g in groups])
+        counts = np.array([g.count for g in groups])
+        if weights.sum():
+            self.volume_load: F64 = (work / counts) @ (weights / max(float(weights.sum()), 1e-9))
+        else:
+            self.volume_load = work.sum(axis=1) / max(float(counts.sum()), 1.0)
         # I/Os of all volumes except paging.
         volumes = [v for v in measurement.scenario.volumes if v.kind != "page"]
         ios = sum(v.io_per_s * v.count for v in volumes) * self.volume_load
-        self._hold_pages()
-        self._move_pages(ios)
+        self._page(ios)
         self.timer_cp = timers * (machine.dispatch_us + 2 * machine.simulation_us) / 1e6
         other_us = (
             (self.dispatches - timers) * machine.dispatch_us
@@ -286,30 +256,22 @@ class Demand:
         )
         self.cp = self.timer_cp + other_us / 1e6
 
-    def _volume_load(self, work: F64) -> F64:
-        groups = self.measurement.groups
-        weights = np.array([g.cpu_percent * g.weight * g.count for g in groups])
-        counts = np.array([g.count for g in groups])
-        share: F64 = (work / counts) @ (weights / max(float(weights.sum()), 1e-9))
-        return share if weights.sum() else (work.sum(axis=1) / max(float(counts.sum()), 1.0))
-
-    def _hold_pages(self) -> None:
-        frames = self.measurement.frames
-        sets = np.array([256 * g.working_set_mib for g in self.measurement.groups])
+    def _page(self, ios: F64) -> None:
+        """Set the pages that the users hold, and those that move."""
+        measurement, storage = self.measurement, self.measurement.storage
+        frames = measurement.frames
+        sets = np.array([256 * g.working_set_mib for g in measurement.groups])
         pages = (self.users * (0.7 + 0.3 * np.minimum(self.load, 1.0))) @ sets
         self.resident: F64 = np.minimum(pages, 0.97 * frames.for_users)
         self.expanded: F64 = np.minimum(pages - self.resident, 0.95 * frames.expanded)
         paged = np.minimum(pages - self.resident - self.expanded, 0.9 * frames.slots)
         self.slots: F64 = paged + np.minimum(0.05 * pages, 0.05 * frames.slots)
-
-    def _move_pages(self, ios: F64) -> None:
-        measurement, storage = self.measurement, self.measurement.storage
-        frames = measurement.frames
-        bound = measurement.run.cp_level < MOVES_BELOW_UNTIL and frames.above > 0
-        self.moved_below_2g = ios * frames.users_above_share * _MOVED_SHARE * bound
+        # Before 5.2.0 pages for I/O and for CP itself must be below 2 GB.
+        bound = measurement.run.cp_level < "5.2.0" and frames.above > 0
+        self.moved_below_2g = ios * frames.users_above_share * 0.3 * bound
         paged = self.slots - np.minimum(self.slots, 0.05 * self.resident)
         self.dasd_pages = 2 * paged * storage.churn_per_s
-        self.migrated = self.dasd_pages * _MIGRATED_SHARE / 2 * (frames.expanded > 0)
+        self.migrated = self.dasd_pages * 0.5 / 2 * (frames.expanded > 0)
         self.xstor_pages = 2 * self.expanded * storage.churn_per_s + self.migrated
 
 
@@ -348,17 +310,13 @@ BUSY = ("user", "nice", "system", "irq", "softirq")
 """Uses of a guest's virtual time."""
 
 _BUSY_SHARES = np.array([0.72, 0.01, 0.2, 0.02, 0.05])
-_LOAD_MINUTES = (1, 5, 15)
 
 
-@dataclass(frozen=True)
-class Reported:
+class Reported(NamedTuple):
     """An item that daemons of some guests report: a file system, a process or a process summary.
 
-    Attributes:
-        owner: (guests,) index of the user of each guest that has the item.
-        level: number of its buffer (modification level of the product).
-        of: the file system or process of the scenario; the group for the summary.
+    `owner` is (guests,) the index of the user of each guest that has the item, `level` the number
+    of its buffer (modification level of the product), `of` the group for a summary.
     """
 
     owner: I64
@@ -370,9 +328,8 @@ def _reported(
     users: Users, listed: Callable[[UserGroup], Sequence[FileSystem | GuestProcess | UserGroup]]
 ) -> list[Reported]:
     """All items of the groups, with the users of the group; buffers have even numbers."""
-    group = users.each(list(range(len(users.groups))))
     return [
-        Reported(np.flatnonzero(group == place), 2 * number, item)
+        Reported(np.flatnonzero(users.group == place), 2 * number, item)
         for place, each in enumerate(users.groups)
         for number, item in enumerate(listed(each))
     ]
@@ -383,7 +340,6 @@ class Linux:
 
     Attributes:
         owner: (guests,) index of the user.
-        processors: (guests,) virtual processors.
         by_processors: indices of guests by number of processors, fewest first.
         memory, swap, working_set: (guests,) KiB of memory, of swap space, and of the working set.
         modes: (5, guests) shares of the busy time, in the order of `BUSY`.
@@ -412,7 +368,15 @@ class Linux:
         self.packet = 0.6 + 0.8 * rng.random(n)
         self.threads = 55 + floor_int(60 * rng.random(n))
         self.lag = floor_int((0.1 + 0.9 * rng.random(n)) * TOD_PER_S)
-        self.averages = _averages(demand.load, demand.allocation.timeline.seconds)
+        seconds = demand.allocation.timeline.seconds
+        self.averages = np.empty((3, *demand.load.shape))
+        for place, minutes in enumerate((1, 5, 15)):
+            decay = 60.0 * minutes / (60.0 * minutes + seconds)
+            average: F64 = demand.load[0]
+            for k, load in enumerate(demand.load):
+                average = average * decay[k] + load * (1.0 - decay[k])
+                self.averages[place, k] = average
+        self.averages /= np.maximum(demand.load, 1e-9)
         self.file_systems = _reported(users, lambda group: group.file_systems)
         self.processes = _reported(users, lambda group: group.processes)
         self.summaries = _reported(users, lambda group: (group,) if group.processes else ())
@@ -420,22 +384,6 @@ class Linux:
         self.by_processors = [np.flatnonzero(self.processors == count) for count in counts]
 
     def virtual_processors(self, chosen: I64) -> I64:
-        """(chosen, processors) indices of the guests' virtual processors.
-
-        Args:
-            chosen: indices of guests, all with the same number of processors.
-        """
+        """(chosen, processors) indices of virtual processors of guests with as many processors."""
         count = int(self.processors[chosen[0]]) if len(chosen) else 0
         return self._base[chosen, None] + np.arange(count)
-
-
-def _averages(load: F64, seconds: I64) -> F64:
-    """(3, intervals, groups) load averages / current load."""
-    averages = np.empty((len(_LOAD_MINUTES), *load.shape))
-    for place, minutes in enumerate(_LOAD_MINUTES):
-        decay = 60.0 * minutes / (60.0 * minutes + seconds)
-        average: F64 = load[0]
-        for k in range(len(load)):
-            average = average * decay[k] + load[k] * (1.0 - decay[k])
-            averages[place, k] = average
-    return averages / np.maximum(load, 1e-9)

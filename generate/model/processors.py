@@ -11,21 +11,18 @@ import numpy as np
 import numpy.typing as npt
 
 from ..numeric import F64, I64, Bool, around_one, bell, capped, floor_int, partition
-from ..scenario.tables import Machine, Partition
+from ..scenario.scenario import Machine, Partition
 from .measurement import TOD_PER_US, Measurement
-from .population import TIMERS_ON_MASTER_UNTIL, Demand, Transactions
+from .population import Demand, Transactions
 
 MOST_PARTITIONS = 60
 """Upper bound of the number of partitions of a machine."""
 
 
 class PartitionRecord(NamedTuple):
-    """One of the records about a partition.
+    """One of the records about a partition, with the addresses of its logical processors.
 
-    Attributes:
-        name, number: of the partition.
-        processors: addresses of the logical processors in it.
-        times: their indices among the logical processors of all partitions.
+    `times` are their indices among the logical processors of all partitions.
     """
 
     name: str
@@ -40,14 +37,12 @@ class Partitions:
     A partition has consecutive entries, one for each type of its processors.
 
     Attributes:
-        names, numbers, types, weights: of each entry.
-        counts: logical processors of each.
+        counts: logical processors of each entry.
         dedicated, capped: whether its processors are dedicated; whether its weight is a limit.
         demanded: share of its processors' time that each demands; unused for `own`.
-        own: index of this system's entry.
-        physical: types of the physical processors.
-        shared: by type, number of processors that are not dedicated.
-        shared_weight: by type, weight of all partitions that share processors.
+        own, physical: index of this system's entry; types of the physical processors.
+        shared, shared_weight: by type, number of processors that are not dedicated, and weight of
+            all partitions that share them.
     """
 
     def __init__(self, measurement: Measurement) -> None:
@@ -76,6 +71,7 @@ class Partitions:
         ]
         self.own = self.numbers.index(own) if rows else 0
         self.physical = [kind for kind, count in machine.physical.items() for _ in range(count)]
+        self.total = len(set(self.numbers))
         self._machine = machine
         self.shared: dict[str, int] = {}
         self.shared_weight: dict[str, int] = {}
@@ -99,11 +95,6 @@ class Partitions:
                 rows.append(PartitionRecord(self.names[place], number, some, times))
         return rows
 
-    @property
-    def total(self) -> int:
-        """Number of partitions."""
-        return len(set(self.numbers))
-
     def by_processor(self, values: Sequence[object]) -> npt.NDArray[Any]:
         """(logical processors of all partitions,) the value of the processor's entry."""
         return np.repeat(np.array(values), self.counts)
@@ -119,11 +110,7 @@ class Partitions:
         return round(1000 * granted / self._machine.physical_processors)
 
     def limit(self, place: int) -> float:
-        """Most physical processors that an entry may use: all that it has, or those of its weight.
-
-        Args:
-            place: index of the entry.
-        """
+        """Most physical processors that the entry at an index may use: all, or by its weight."""
         if self.dedicated[place] or not self.capped[place]:
             return float(self.counts[place])
         return min(self._share(place), float(self.counts[place]))
@@ -139,11 +126,8 @@ class Partitions:
         return slice(first, first + self.counts[place])
 
 
-FULL = 0.999
+_FULL = 0.999
 """Most utilization of a processor, and most share of emulation in its busy time."""
-
-_SUSPENDED = 0.25
-"""Share of its busy time that a processor is suspended when the machine is fully used."""
 
 _SPIN_US, _SPINS_PER_S = 3.0, 4000.0
 
@@ -158,9 +142,7 @@ class Times:
     time, in which the physical processor served another partition. Spin time is part of the CP
     time. Offline and parked processors have no times, not even wait.
 
-    Attributes:
-        online: whether the processor was online in the interval.
-        parked: whether it was online and got no work.
+    `online` is whether the processor was online in the interval, `parked` whether it got no work.
     """
 
     online: Bool
@@ -248,15 +230,16 @@ def _limits(measurement: Measurement) -> tuple[float, float]:
         interval that suspension or a cap lets a processor be busy.
     """
     processors = measurement.machine.processors
-    if not measurement.machine.is_shared:
-        return 0.0, FULL
+    if measurement.machine.mode != "lpar" or measurement.machine.dedicated:
+        return 0.0, _FULL
     lpars = Partitions(measurement)
     rows = zip(lpars.counts, lpars.demanded, lpars.dedicated, lpars.types, strict=True)
     kind = measurement.machine.processor_type
     others = sum(n * demanded for n, demanded, alone, of in rows if of == kind and not alone)
     load = min((processors + others) / max(lpars.shared[kind], 1), 1.0)
-    lost = _SUSPENDED * load * load
-    return lost, min(FULL / (1 + lost), FULL * lpars.limit(lpars.own) / processors)
+    # A processor is suspended for a quarter of its busy time when the machine is fully used.
+    lost = 0.25 * load * load
+    return lost, min(_FULL / (1 + lost), _FULL * lpars.limit(lpars.own) / processors)
 
 
 def _spins(demand: Demand, cp: I64) -> tuple[I64, I64]:
@@ -282,11 +265,9 @@ class _Utilization:
     """Allocates the processors' time to the intervals of a run. Times are TOD units.
 
     Attributes:
-        online: (intervals, processors) whether each was online, and not parked.
-        room: (intervals, processors) most busy time of each.
+        online, room: (intervals, processors) which work; most busy time of each.
         demanded: (intervals,) processors that the users' work would keep busy.
         guests: (intervals,) most time that all virtual processors can run.
-        shortage: (intervals,) demanded work / possible work; 1 if all is possible.
     """
 
     def __init__(self, demand: Demand, work: Transactions, online: Bool, room: I64) -> None:
@@ -317,13 +298,10 @@ class _Utilization:
         weights = self.online[:, 1:] * (1 + free[:, None] * (lasting + passing))
         others = _allocate_rows(rest, weights, room)
         varied = others * around_one(rng, others.shape, 0.008)
-        others_emulation = _allocate_rows(
-            emulation - master_emulation, varied, _most_emulation(others)
-        )
-        return (
-            np.column_stack([master, others]),
-            np.column_stack([master_emulation, others_emulation]),
-        )
+        rest, room = emulation - master_emulation, _most_emulation(others)
+        others_emulation = _allocate_rows(rest, varied, room)
+        by_processor = np.column_stack([master, others])
+        return by_processor, np.column_stack([master_emulation, others_emulation])
 
     def _busy(self) -> I64:
         """(intervals,) busy time of all processors."""
@@ -332,15 +310,14 @@ class _Utilization:
         deviation = bell(rng, len(span)) * self.measurement.scenario.spread
         if targets.total_util is None:
             natural = np.rint(self.demanded * self.allocation.warming * span * (1.0 + deviation))
-            busy: I64 = np.minimum(natural, room).astype(np.int64)
-            return busy
+            return floor_int(np.minimum(natural, room))
         # The variation decreases towards saturation.
         calm = 1.0 + deviation * (1.0 - targets.total_util / 100)
         per_tx = None
         if targets.cp_us_per_tx is not None and targets.emul_us_per_tx is not None:
             per_tx = targets.cp_us_per_tx + targets.emul_us_per_tx
         shape = np.where(self.demanded.any(), self.demanded, 1.0) * calm * span
-        return self._meet(targets.total_util, per_tx, shape, room)
+        return self._meet(targets.total_util, shape, room, per_tx)
 
     def _emulation(self, busy: I64) -> I64:
         """(intervals,) emulation time of all processors, a part of their busy time.
@@ -352,19 +329,17 @@ class _Utilization:
         caps = np.minimum(_most_emulation(busy), self.guests)
         if targets.emul_util is None:
             share = self.demand.emulation / np.maximum(self.demanded, 1e-9) * varied
-            return np.minimum(np.floor(busy * share), caps).astype(np.int64)
-        return self._meet(targets.emul_util, targets.emul_us_per_tx, busy * varied, caps)
+            return np.minimum(floor_int(busy * share), caps)
+        return self._meet(targets.emul_util, busy * varied, caps, targets.emul_us_per_tx)
 
     def _master(self, busy: I64, emulation: I64) -> tuple[I64, I64]:
-        """(intervals,) busy and emulation time of the master processor.
+        """(intervals,) busy and emulation time of the master processor, from that of all.
 
         It has the same share as others, unless timer requests take more time.
-
-        Args:
-            busy, emulation: (intervals,) of all processors.
         """
         line, targets = self.allocation.timeline, self.measurement.targets
-        alone = self.measurement.run.cp_level < TIMERS_ON_MASTER_UNTIL
+        # Before 4.3.0 only the master processor serves timer requests.
+        alone = self.measurement.run.cp_level < "4.3.0"
         timers = self.demand.timer_cp * line.tod * alone
         cap = np.minimum(self.room[:, 0], busy)
         even = busy / np.maximum(self.online.sum(axis=1), 1)
@@ -373,25 +348,35 @@ class _Utilization:
         shape: F64 = np.minimum(np.maximum(even, timers) * calm, cap)
         own = floor_int(shape)
         if targets.master_total_util is not None:
-            own = self._fix_one(targets.master_total_util, shape, cap)
+            own = self._meet(targets.master_total_util, shape, cap, processors=1)
         share = (own - timers * (timers > even)) / np.maximum(busy, 1)
         shape = np.clip(emulation * share, 0, _most_emulation(own))
         own_emulation = floor_int(shape)
         if targets.master_emul_util is not None:
             cap = _most_emulation(own)
-            own_emulation = self._fix_one(targets.master_emul_util, shape, cap)
+            own_emulation = self._meet(targets.master_emul_util, shape, cap, processors=1)
         # The remainder must fit into the busy time of the other processors.
         return own, np.maximum(own_emulation, emulation - _most_emulation(busy - own))
 
-    def _meet(self, percent: float, us_per_tx: float | None, shape: F64, caps: I64) -> I64:
-        """(intervals,) time of all processors that meets a utilization in the steady state.
+    def _meet(
+        self,
+        percent: float,
+        shape: F64,
+        caps: I64,
+        us_per_tx: float | None = None,
+        processors: int | None = None,
+    ) -> I64:
+        """(intervals,) time that meets a utilization in the steady state.
 
         The intervals before it have the remainder of the time for all transactions, or a share of
         the time of the steady state.
+
+        Args:
+            processors: whose time it is; all that are online by default.
         """
         line = self.allocation.timeline
-        early = line.up & ~line.steady
-        processor_tod = (self.online * line.tod[:, None]).sum(axis=1)
+        online = self.online.sum(axis=1) if processors is None else processors
+        processor_tod, early = online * line.tod, line.up & ~line.steady
         times = np.zeros(len(shape), dtype=np.int64)
         total = round(int(processor_tod[line.steady].sum()) * percent / 100)
         if us_per_tx is not None and early.any():
@@ -399,23 +384,12 @@ class _Utilization:
             times[early] = capped(max(all_of_them - total, 0), shape[early], caps[early])
         else:
             level = processor_tod * (percent / 100) * self.allocation.warming
-            times[early] = np.minimum(level, caps)[early].astype(np.int64)
-        return self.allocation.fix_steady(times, total, shape, caps)
-
-    def _fix_one(self, percent: float, shape: F64, caps: I64) -> I64:
-        """(intervals,) time of one processor that meets a percentage over the steady state."""
-        line = self.allocation.timeline
-        times = floor_int(np.minimum(line.tod * (percent / 100) * self.allocation.warming, caps))
-        total = int(line.tod[line.steady].sum()) * percent / 100
+            times[early] = floor_int(np.minimum(level, caps))[early]
         return self.allocation.fix_steady(times, total, shape, caps)
 
 
 def _allocate_rows(totals: I64, weights: F64, caps: I64) -> I64:
-    """Each total allocated to the parts of its row, no part above its cap.
-
-    Args:
-        totals: (rows,). weights, caps: (rows, parts).
-    """
+    """(rows, parts): each total allocated to the parts of its row, no part above its cap."""
     parts = partition(totals, weights)
     for row in np.flatnonzero((parts > caps).any(axis=1)).tolist():
         parts[row] = capped(int(totals[row]), weights[row], caps[row])
@@ -423,5 +397,4 @@ def _allocate_rows(totals: I64, weights: F64, caps: I64) -> I64:
 
 
 def _most_emulation(busy: F64 | I64) -> I64:
-    """Upper bound of emulation time in some busy time."""
-    return floor_int(busy * FULL)
+    return floor_int(busy * _FULL)

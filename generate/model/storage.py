@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from ..numeric import F64, I64, Bool, around_one, floor_int, partition, varied_levels
+from ..numeric import F64, I64, Bool, around_one, floor_int, varied_levels
 from .measurement import SCM_PER_S, Allocation
 from .population import Demand
 
 _LEVEL_SPREAD = 0.0015
 _SLOT_SPREAD = _LEVEL_SPREAD / 3
 _LIST_SPREAD = 0.06
-_FLOW_SPREAD = 1.5
-"""Spread of paging / spread of the processors' work."""
 
 
 class Levels:
-    """Pages at each sample, (intervals + 1,); means over the samples equal the targets.
-
-    Attributes:
-        available_below, available_above: length of the available lists.
-    """
+    """Pages at each sample, (intervals + 1,); means over the samples equal the targets."""
 
     def __init__(self, demand: Demand) -> None:
         measurement, allocation = demand.measurement, demand.allocation
@@ -53,18 +47,15 @@ class Levels:
         self.available_below, self.available_above = np.maximum(below, 0), np.maximum(above, 0)
         if targets.resident_pages_per_user is not None or fixed != (None, None):
             # With a target for the users' frames CP has all but these and the available ones.
-            listed = [
-                varied_levels(rng, mean, n, _LIST_SPREAD)
-                for mean in (sizes.available_below, sizes.available_above)
-            ]
-            self.available_below = np.minimum(listed[0], self.available_below)
-            self.available_above = np.minimum(listed[1], self.available_above)
+            listed = varied_levels(rng, sizes.available_below, n, _LIST_SPREAD)
+            self.available_below = np.minimum(listed, self.available_below)
+            listed = varied_levels(rng, sizes.available_above, n, _LIST_SPREAD)
+            self.available_above = np.minimum(listed, self.available_above)
         self.expanded = pages("expanded", demand.expanded, targets.xstor_pages_per_user)
         self.slots = pages("slots", demand.slots, targets.dasd_pages_per_user, _SLOT_SPREAD)
 
 
-@dataclass(frozen=True, slots=True)
-class Flows:
+class Flows(NamedTuple):
     """Pages that moved: (intervals,) of a run, or (processors,) of one interval."""
 
     fast_in: I64
@@ -85,7 +76,7 @@ class Flows:
         """Build the flows of a run; sums over the steady state meet the targets' rates."""
         measurement, allocation = demand.measurement, demand.allocation
         targets, storage = measurement.targets, measurement.storage
-        spread = measurement.scenario.spread * _FLOW_SPREAD
+        spread = measurement.scenario.spread * 1.5  # paging varies more than processors' work
 
         def flow(noun: str, natural: F64, target: float | None) -> I64:
             return allocation.counts(noun, natural, target, spread)
@@ -112,18 +103,8 @@ class Flows:
             moved_below_2g=flow("moves below", demand.moved_below_2g, targets.move_2g_rate),
         )
 
-    def at(self, interval: int, weights: F64, rng: np.random.Generator) -> Flows:
-        """The flows of one interval by processor, (processors,).
 
-        Args:
-            weights: (processors,) CP time of each.
-        """
-        totals = np.array([getattr(self, name)[interval] for name in self.__dataclass_fields__])
-        shape = (len(totals), len(weights))
-        return Flows(*partition(totals, weights * around_one(rng, shape, 0.01)))
-
-
-MOST_PATHS = 8
+_MOST_PATHS = 8
 """Channel paths to a device."""
 
 
@@ -133,7 +114,6 @@ class Volumes:
     Attributes:
         group: (volumes,) index of the volume's group.
         serials: (volumes,) the group's prefix and a number, six characters.
-        devices, cylinders, pages_per_cylinder, slots: (volumes,) device number, size, pages.
         is_page, is_spool, is_cp: (volumes,) whether CP pages there, spools there, does either.
         spool_used: (volumes,) spool slots in use.
         device_types, device_models, unit_types, unit_models: (volumes,) in the format of RDEV: two
@@ -163,35 +143,35 @@ class Volumes:
             for g, n in zip(self.group.tolist(), number.tolist(), strict=True)
         ]
         self.serials = np.array(serials, dtype="U6")
-        self.devices = self._whole([int(g.first_device, 16) for g in groups]) + number
-        per_unit = self._whole([g.per_control_unit for g in groups])
-        first_unit = self._whole([int(g.control_unit, 16) for g in groups])
+        self.devices = self._each([int(g.first_device, 16) for g in groups]) + number
+        per_unit = self._each([g.per_control_unit for g in groups])
+        first_unit = self._each([int(g.control_unit, 16) for g in groups])
         self.control_units = first_unit + number // per_unit
         self.unit: I64 = np.unique(self.control_units, return_inverse=True)[1]
-        paths = [int(g.channel_paths.ljust(2 * MOST_PATHS, "0"), 16) for g in groups]
+        paths = [int(g.channel_paths.ljust(2 * _MOST_PATHS, "0"), 16) for g in groups]
         self.paths = np.array(paths, dtype=np.uint64)[self.group]
-        self.path_count = self._whole([len(g.channel_paths) // 2 for g in groups])
-        shifts = np.arange(MOST_PATHS - 1, -1, -1, dtype=np.uint64) * np.uint64(8)
+        self.path_count = self._each([len(g.channel_paths) // 2 for g in groups])
+        shifts = np.arange(_MOST_PATHS - 1, -1, -1, dtype=np.uint64) * np.uint64(8)
         self.path_ids: I64 = (self.paths[:, None] >> shifts & np.uint64(0xFF)).astype(np.int64)
-        self.path_masks: I64 = ((self.path_ids > 0) * (0x80 >> np.arange(MOST_PATHS))).sum(axis=1)
+        self.path_masks: I64 = ((self.path_ids > 0) * (0x80 >> np.arange(_MOST_PATHS))).sum(axis=1)
         self.device_types, self.device_models = self._types([g.device_type for g in groups], 10)
         self.unit_types, self.unit_models = self._types([g.control_unit_type for g in groups], 16)
-        self.hit_share = self._real([g.cache_hit_share for g in groups])
-        self.cylinders = self._whole([g.cylinders for g in groups])
-        self.pages_per_cylinder = self._whole([g.pages_per_cylinder for g in groups])
+        self.hit_share = self._each([g.cache_hit_share for g in groups], np.float64)
+        self.cylinders = self._each([g.cylinders for g in groups])
+        self.pages_per_cylinder = self._each([g.pages_per_cylinder for g in groups])
         self.slots = self.cylinders * self.pages_per_cylinder
-        self.is_page = self._whole([g.kind == "page" for g in groups]) == 1
-        self.is_spool = self._whole([g.kind == "spool" for g in groups]) == 1
+        self.is_page = self._each([g.kind == "page" for g in groups], np.bool_)
+        self.is_spool = self._each([g.kind == "spool" for g in groups], np.bool_)
         self.is_cp = self.is_page | self.is_spool
         self.spool_used: I64 = self.slots * self.is_spool * 3 // 10
-        self.pages_per_io = self._real([g.pages_per_io for g in groups])
+        self.pages_per_io = self._each([g.pages_per_io for g in groups], np.float64)
         times = np.array([[g.pending_ms, g.disconnect_ms, g.connect_ms] for g in groups])
         times = times.reshape(-1, 3)
         service = times.sum(axis=1)
-        self.service = self._real((service / 1000 * SCM_PER_S).tolist())
+        self.service: F64 = self._each((service / 1000 * SCM_PER_S).tolist(), np.float64)
         self.parts: F64 = (times / np.maximum(service, 1e-9)[:, None])[self.group].T
         self.lasting = around_one(self.measurement.rng("volumes"), len(self.group), 0.04)
-        self.rates = self._real([g.io_per_s for g in groups])
+        self.rates = self._each([g.io_per_s for g in groups], np.float64)
         load = demand.volume_load
         users = sum(g.count * g.io_per_s for g in groups if g.kind == "user")
         spool = sum(g.count * g.io_per_s for g in groups if g.kind == "spool")
@@ -210,7 +190,7 @@ class Volumes:
         storage, groups = self.measurement.storage, self.measurement.scenario.volumes
         hit_share, reads = storage.cache_hit_share, storage.cache_reads_per_s
         if reads is None:
-            rates = self._real([g.avoided_per_s for g in groups])
+            rates = self._each([g.avoided_per_s for g in groups], np.float64)
             rate = sum(g.count * g.avoided_per_s for g in groups)
             avoided = allocation.counts("avoided I/O", rate * load)
             share = max(hit_share, 0.01)
@@ -228,21 +208,14 @@ class Volumes:
                 online[self.devices == int(each.device, 16)] = each.kind == "vary-on"
         return online
 
-    def slots_used(self, levels: Levels, sample: int) -> I64:
-        """(volumes,) page slots in use: CP fills its volumes evenly."""
-        return partition(int(levels.slots[sample]), (self.slots * self.is_page).astype(np.float64))
-
     def _types(self, of_groups: Sequence[str], base: int) -> tuple[npt.NDArray[np.void], I64]:
         """(volumes,) types as two bytes of digits, and models as numbers in a base."""
         pairs = [text.split("-") for text in of_groups]
         types = np.array([bytes.fromhex(number) for number, _ in pairs], dtype="V2")
-        return types[self.group], self._whole([int(model, base) for _, model in pairs])
+        return types[self.group], self._each([int(model, base) for _, model in pairs])
 
-    def _whole(self, of_groups: list[int] | list[bool]) -> I64:
-        return np.array(of_groups, dtype=np.int64)[self.group]
-
-    def _real(self, of_groups: list[float]) -> F64:
-        return np.array(of_groups, dtype=np.float64)[self.group]
+    def _each(self, of_groups: Sequence[float], dtype: type = np.int64) -> npt.NDArray[Any]:
+        return np.array(of_groups, dtype=dtype)[self.group]
 
     def _page_busy(self, allocation: Allocation, flows: Flows) -> I64 | None:
         """(intervals,) busy time of all page volumes, if there is a target for it."""
@@ -254,6 +227,5 @@ class Volumes:
         mean = max(float(pages[line.steady].mean()), 1.0)
         weights = line.up_seconds * (1.0 + (1.0 - target / 100) * (pages / mean - 1.0))
         natural = line.up_seconds * volumes * SCM_PER_S * target / 100 * allocation.warming
-        busy = np.rint(natural).astype(np.int64)
         total = line.steady_seconds * volumes * SCM_PER_S * target / 100
-        return allocation.fix_steady(busy, total, weights)
+        return allocation.fix_steady(floor_int(np.rint(natural)), total, weights)

@@ -11,13 +11,13 @@ from __future__ import annotations
 import ast
 import functools
 import re
+import sys
 import tomllib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from graphlib import TopologicalSorter
 from importlib.resources import files
 from types import CodeType
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 import numpy as np
@@ -28,17 +28,13 @@ from ...core.errors import LayoutError, unknown
 from ...schemas import Field, Group, Kind, Layout, Role, Type, layout, layouts, release_key
 from ...schemas.registry import build_all, shipped, site_folder
 from ...schemas.unplaced import unplaced
-from ..activity import dispatching, transactions, usage, volume_work
-from ..model.control_program import entry_of
+from ..activity import dispatching, usage
 from ..model.measurement import SCM_PER_S, TOD_PER_S, TOD_PER_US
-from ..model.system import Sample
+from ..model.system import Sample, entry_of
 from ..numeric import Bool, floor_int, partition
-from ..scenario.tables import UserGroup
+from ..scenario.scenario import UserGroup
 
 Nature = tuple[Any, ...]
-
-WRITTEN = frozenset({"mtrecm", "mtrscm", "mtrend", "mtreof", "mtrsos", "apledt"})
-"""Records that are written without a table."""
 
 
 @functools.lru_cache(maxsize=512)
@@ -55,16 +51,7 @@ def unmodelled(record: Layout) -> frozenset[str]:
     return frozenset(name for name, nature in natures if nature and before.get(name) != nature)
 
 
-def own_records(modelled: Collection[str]) -> list[Layout]:
-    """Records of a site that have fields and neither a table nor code that writes them."""
-    if site_folder() is None:
-        return []
-    return [
-        each for each in layouts() if each.name not in {*modelled, *WRITTEN} and unmodelled(each)
-    ]
-
-
-def modelled(record: Layout, names: Mapping[str, str]) -> dict[str, str]:
+def _modelled(record: Layout, names: Mapping[str, str]) -> dict[str, str]:
     """Expressions of a record's fields or groups, without those that a site's layout lacks.
 
     Names that no layout has are kept, so that they are reported as mistakes.
@@ -98,7 +85,7 @@ def _natures(table: Layout, prefix: str = "", counts: Nature = ()) -> Iterator[t
             yield from _natures(group.entry, f"{prefix}{group.name}.", each)
 
 
-def standing_for(record: Layout) -> tuple[str, ...]:
+def _standing_for(record: Layout) -> tuple[str, ...]:
     """Shared tables with the rows of a record, by its key fields.
 
     An imported page does not mark keys, so that names of fields decide.
@@ -152,37 +139,23 @@ def _busy_percent(group: UserGroup) -> float:
     return min(used / group.virtual_processors, 100.0)
 
 
-def _utf8_length(text: str) -> int:
-    return len(text.encode())
-
-
 _OF_NUMPY = (
     *("arange", "bincount", "clip", "eye", "flatnonzero", "floor", "int64", "maximum", "minimum"),
-    *("pad", "rint", "uint64", "where"),
+    *("pad", "rint", "uint64", "void", "where"),
 )
 
 _OF_CPMON: tuple[Callable[..., Any], ...] = (
     *(floor_int, partition, entry_of, dispatching.blocks_by_size, dispatching.times_empty),
-    *(usage.processor_jiffies, usage.run_queue),
+    *(usage.processor_jiffies, usage.run_queue, _busy_percent, _packed, _level_text),
+    *(_domain_mask, _high_frequency_mask, _linux_product, _daemon_product),
 )
 
 FUNCTIONS: Mapping[str, Any] = {
     **{function.__name__: function for function in (float, int, len, max, min, range, round)},
     **{name: getattr(np, name) for name in _OF_NUMPY},
-    **{function.__name__: function for function in _OF_CPMON},
-    "busy_percent": _busy_percent,
-    "daemon_product": _daemon_product,
-    "domain_mask": _domain_mask,
-    "high_frequency_mask": _high_frequency_mask,
-    "level_text": _level_text,
-    "linux_product": _linux_product,
-    "packed": _packed,
-    "utf8_length": _utf8_length,
-    "void": np.void,
+    **{function.__name__.removeprefix("_"): function for function in _OF_CPMON},
     "LOCK_NAMES": dispatching.LOCK_NAMES,
-    "UNI": transactions.UNI,
-    "MULTI": transactions.MULTI,
-    "QUICK": transactions.QUICK,
+    **{name: getattr(usage, name) for name in ("UNI", "MULTI", "QUICK")},
     "SCM_PER_S": SCM_PER_S,
     "TOD_PER_S": TOD_PER_S,
     "TOD_PER_US": TOD_PER_US,
@@ -193,17 +166,11 @@ FUNCTIONS: Mapping[str, Any] = {
 }
 """Functions and constants."""
 
-ACTIVITY = {
-    module.__name__.rpartition(".")[2]: module
-    for module in (dispatching, transactions, usage, volume_work)
-}
+ACTIVITY = {"dispatching": dispatching, "usage": usage}
 """Names of modules in expressions of figures."""
 
 OF_MODEL: Mapping[str, str] = _NAMES["model"]
 """Figures that are constant during a run: expressions over `model`."""
-
-OF_SAMPLE: Mapping[str, str] = _NAMES["sample"]
-"""Figures of a sample, and of the interval before it: expressions over `model` and `sample`."""
 
 
 Values = Mapping[str, Any]
@@ -212,13 +179,10 @@ Values = Mapping[str, Any]
 Counts = Mapping[str, int]
 """Entries or bytes by group or field."""
 
-SITE = "the site's layouts"
+_SITE = "the site's layouts"
 """Place in messages of records that no file has."""
-LATER = 1 << 16
-"""A version of CP after all others."""
 
-Names = frozenset[str]
-Function = Callable[[Mapping[str, Any]], Values]
+_Function = Callable[[Mapping[str, Any]], Values]
 
 
 class RecordTable(Table, frozen=True, kw_only=True):
@@ -255,12 +219,11 @@ class RecordTable(Table, frozen=True, kw_only=True):
     values: dict[str, str] = msgspec.field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Expression:
+class Expression(NamedTuple):
     """A compiled expression and the names in it."""
 
     code: CodeType
-    names: Names
+    names: frozenset[str]
 
     @classmethod
     @functools.cache
@@ -306,7 +269,7 @@ class RecordScope(dict[str, Any]):
 _GLOBALS = dict(FUNCTIONS)
 _FIGURES = {
     name: Expression.compiled(text, f"names.toml: {name}")
-    for name, text in {**OF_MODEL, **OF_SAMPLE}.items()
+    for name, text in {**OF_MODEL, **_NAMES["sample"]}.items()
 }
 
 
@@ -314,9 +277,7 @@ class Record:
     """A type of record.
 
     Attributes:
-        layout: what its bytes mean.
         is_own: whether only a site's layouts have it.
-        ages, wrapping: see `RecordTable`.
         unmodelled: fields of a site's layout that get filler values.
         fixed, sampled: functions from a scope to values that are constant during the run, and to
             the others.
@@ -327,20 +288,22 @@ class Record:
     """
 
     def __init__(self, name: str, table: RecordTable, file: str) -> None:
-        self.layout, self.is_own = layout(name.partition("-")[0]), file == SITE
-        values = modelled(self.layout, table.values)
+        self.layout, self.is_own = layout(name.partition("-")[0]), file == _SITE
+        values = _modelled(self.layout, table.values)
         self.unmodelled = unmodelled(self.layout) - values.keys()
         self.wrapping = table.wrapping if table.wrapping in values else ""
         self._since = release_key(table.since) if table.since else ()
-        self._until = release_key(self.layout.until) if self.layout.until else (LATER,)
-        self._place, self._given = f"{file}: {name}", {*table.variants, *GIVEN}
+        self._until = release_key(self.layout.until) if self.layout.until else (sys.maxsize,)
+        self._place, self._given = f"{file}: {name}", {*table.variants, *_GIVEN}
         self._let = self._expressions(table.let)
         own = {key: getattr(table, key) for key in ("rows", "ages", "present", "restarted")}
         self._options = self._expressions({key: text for key, text in own.items() if text})
         self.ages = self._options["ages"]
         self._variants = self._expressions(table.variants)
-        self._entries = self._expressions(modelled(self.layout, table.entries))
-        self._sizes = self._expressions(modelled(self.layout, table.sizes))
+        self._counts = {
+            option: self._expressions(_modelled(self.layout, texts))
+            for option, texts in (("entries", table.entries), ("sizes", table.sizes))
+        }
         expressions = self._expressions(values)
         rows = dict(named_rows(self.layout))
         fields = {key: row.is_cumulative for key, row in rows.items() if isinstance(row, Field)}
@@ -381,13 +344,9 @@ class Record:
         expression = self._options.get(option)
         return None if expression is None else expression.value(scope)
 
-    def entries(self, scope: RecordScope) -> Counts:
-        """Number of entries of each group."""
-        return {group: int(each.value(scope)) for group, each in self._entries.items()}
-
-    def sizes(self, scope: RecordScope) -> Counts:
-        """Bytes of entries and texts."""
-        return {name: int(each.value(scope)) for name, each in self._sizes.items()}
+    def counts(self, option: Literal["entries", "sizes"], scope: RecordScope) -> Counts:
+        """Number of entries of each group, or bytes of entries and texts."""
+        return {name: int(each.value(scope)) for name, each in self._counts[option].items()}
 
     def values(self, sample: Sample, **given: Any) -> Values:
         """All values, for records that are not sampled."""
@@ -405,12 +364,8 @@ class Record:
                     raise unknown("name", name, _FIGURES, place=place)
         return expressions
 
-    def _function(self, let: Mapping[str, str], texts: Mapping[str, str]) -> Function:
-        """Compiles one function for the values of several fields: faster than one for each.
-
-        Args:
-            let: the text of each name of the record.
-        """
+    def _function(self, let: Mapping[str, str], texts: Mapping[str, str]) -> _Function:
+        """Compiles one function for the values of several fields: faster than one for each."""
         pairs = ", ".join(f"{key!r}: ({text})" for key, text in texts.items())
         names = self._names(Expression.compiled(f"{{{pairs}}}", self._place))
         below = {name: each.names & let.keys() for name, each in self._let.items()}
@@ -420,19 +375,23 @@ class Record:
         ]
         lines += [f"{name} = {let[name]}" for name in order]
         body = "\n    ".join([*lines, f"return {{{pairs}}}"])
-        defined: dict[str, Function] = {}
+        defined: dict[str, _Function] = {}
         exec(compile(f"def values(scope):\n    {body}", self._place, "exec"), _GLOBALS, defined)
         return defined["values"]
 
-    def _names(self, expression: Expression) -> Names:
+    def _names(self, expression: Expression) -> frozenset[str]:
         """The names in an expression and in the parts of `let` that it uses."""
         below = (self._names(self._let[name]) for name in expression.names & self._let.keys())
         return expression.names.union(*below)
 
 
-GIVEN = ("model", "sample", "elapsed", "chosen", "rows", "ends")
+_GIVEN = ("model", "sample", "elapsed", "chosen", "rows", "ends")
 """Names that callers give: TOD units since the previous sample; indices of an event's objects and
 of users' rows; the transactions that ended."""
+
+
+_WRITTEN = ("mtrecm", "mtrscm", "mtrend", "mtreof", "mtrsos", "apledt")
+"""Records that are written without a table."""
 
 
 def records() -> Mapping[str, Record]:
@@ -468,21 +427,20 @@ def read_records(texts: Mapping[str, str]) -> Mapping[str, Record]:
         above = own.pop("shared", {})
         shared |= document.read_part(above, "shared", dict[str, RecordTable])
         read = document.read_part(own, "", dict[str, RecordTable])
-        tables |= {name: (_with_keys(name, table), file) for name, table in read.items()}
-    for record in own_records({name.partition("-")[0] for name in tables}):
-        tables[record.name] = RecordTable(use=standing_for(record)), SITE
+        for name, table in read.items():
+            record = layout(name.partition("-")[0])
+            # A table of sample records has the keys of a site's layout.
+            keys = _standing_for(record) if record.kind is Kind.SAMPLE else ()
+            tables[name] = replace(table, use=(*table.use, *keys)), file
+    written = {*_WRITTEN, *(name.partition("-")[0] for name in tables)}
+    for record in layouts():
+        if record.name not in written and unmodelled(record):
+            tables[record.name] = RecordTable(use=_standing_for(record)), _SITE
     every = (
         (name, Record(name, _completed(table, shared, file), file))
         for name, (table, file) in tables.items()
     )
     return dict(sorted(every, key=lambda row: (row[1].layout.domain, row[1].layout.record)))
-
-
-def _with_keys(name: str, table: RecordTable) -> RecordTable:
-    """A table of sample records with the keys of a site's layout."""
-    record = layout(name.partition("-")[0])
-    standing = standing_for(record) if record.kind is Kind.SAMPLE and unmodelled(record) else ()
-    return replace(table, use=(*table.use, *standing))
 
 
 def _completed(table: RecordTable, shared: Mapping[str, RecordTable], file: str) -> RecordTable:

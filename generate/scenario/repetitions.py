@@ -17,12 +17,9 @@ from typing import Annotated, Any, Self
 from msgspec import Meta
 
 from ...config import Place, Table
-from ...config.document import dotted
 from ...config.values import Text
-from ...core.errors import CpmonError
-from .tables import NonNegativeInt, ProcessorCount
+from ...core.errors import CpmonError, unknown
 
-_SIGNIFICANT = 4
 _LARGEST_MEAN, _LARGEST_DEVIATION = 10**9, 10**8
 """Limits, so that sums of squares of a hundred samples fit in 63 bits."""
 
@@ -135,10 +132,7 @@ class Statistic:
         return least + (least - rest) % 2, most - (most - rest) % 2
 
     def check(self, signed: bool = False) -> None:
-        """Check by sum and parity that samples with these printed figures exist.
-
-        Args:
-            signed: the samples may be negative.
+        """Check by sum and parity that samples, `signed` or not, with these printed figures exist.
 
         Raises:
             CpmonError: none exist; the error has the nearest possible figures.
@@ -181,12 +175,9 @@ class Statistic:
 def printed_places(deviation: Decimal, places: int = 1) -> int:
     """Decimals of a printed deviation: four significant digits, never fewer than whole ones.
 
-    Args:
-        places: 0 where whole numbers are printed throughout.
+    `places` is 0 where whole numbers are printed throughout.
     """
-    if places == 0 or not deviation:
-        return 0
-    return max(0, _SIGNIFICANT - 1 - deviation.adjusted())
+    return max(0, 3 - deviation.adjusted()) if places and deviation else 0
 
 
 def shortest(value: Decimal, places: int) -> str:
@@ -201,9 +192,6 @@ def _rounded(value: Decimal, places: int) -> Decimal:
 
 RATES = ("write_kb_per_s", "read_kb_per_s")
 
-SERIES = ("virtual_cpu_cs", "cp_cpu_cs", *RATES, "virtual_ios", "page_reads", "page_writes")
-"""Measures of a sample; all of them are whole numbers."""
-
 SCORES = ("thrasher", "burner")
 """Tools that count in periods of their own; their figures are printed without decimals."""
 
@@ -213,18 +201,17 @@ CLOCK_CS = 99
 Count = Annotated[int, Meta(ge=1, le=100)]
 
 
-def run_key(run_id: str) -> str:
-    """The key of a run's table in a scenario."""
-    return dotted("run", run_id)
-
-
 class Measured(Table, frozen=True, kw_only=True):
     """A table with figures of measures."""
 
     @property
     def measures(self) -> tuple[str, ...]:
-        """The measures that the table has."""
-        return tuple(measure for measure in (*SERIES, *SCORES) if self.has(measure))
+        """The measures that the table has; all of them are whole numbers."""
+        times, counts = (
+            ("virtual_cpu_cs", "cp_cpu_cs"),
+            ("virtual_ios", "page_reads", "page_writes"),
+        )
+        return tuple(filter(self.has, (*times, *RATES, *counts, *SCORES)))
 
     def has(self, measure: str) -> bool:
         """Whether the table has a measure."""
@@ -253,10 +240,10 @@ class SampleKeys(Measured, frozen=True, kw_only=True):
     virtual_ios: Figures | None = None
     page_reads: Figures = Figures("0")
     page_writes: Figures = Figures("0")
-    resident_pages: NonNegativeInt = 0
-    working_set_pages: NonNegativeInt = 0
+    resident_pages: Annotated[int, Meta(ge=0)] = 0
+    working_set_pages: Annotated[int, Meta(ge=0)] = 0
     storage_mib: Annotated[int, Meta(ge=1, le=2047)] = 128
-    virtual_processors: ProcessorCount = 1
+    virtual_processors: Annotated[int, Meta(ge=1, le=80)] = 1
     thrasher: Figures | None = None
     burner: Figures | None = None
     periods: Count = 10
@@ -369,3 +356,153 @@ def _choose_sums(
             if complete is not None:
                 return complete
     return None
+
+
+def check_figures(repetitions: Repetitions) -> None:
+    """Check the samples of a scenario.
+
+    Raises:
+        CpmonError: a value is impossible; the error has its key and possible values.
+    """
+    runs = repetitions.runs
+    for run in runs.values():
+        for measure in run.measures:
+            printed = run.statistic(measure)
+            _check_least(printed, 1 if measure in RATES else 0)
+            printed.check()
+        _check_duration(run)
+    names: set[str] = {*runs}
+    with_rates: set[str] = set()
+    for difference in repetitions.differences:
+        _check_runs(difference, runs, names)
+        names.add(difference.name)
+        _check_difference(difference, runs)
+    for difference in repetitions.differences:
+        if difference.has("read_kb_per_s"):
+            # The search for rates of a difference handles two runs at a time.
+            if shared := with_rates & set(difference.ends):
+                raise CpmonError(
+                    f"difference {difference.name}: read_kb_per_s of a run is in two differences",
+                    code="scenario-differences-overlap",
+                    place=difference.place("read_kb_per_s"),
+                    found=", ".join(sorted(shared)),
+                    remedy="leave one of them out",
+                )
+            with_rates |= set(difference.ends)
+    for difference in repetitions.differences:
+        for measure in difference.measures:
+            run_ids = repetitions.connected(difference.of, measure)
+            if repetitions.sums(run_ids, measure) is None:
+                raise CpmonError(
+                    f"no samples print {measure} of {', '.join(run_ids)} and of their differences",
+                    code="scenario-figures-contradict",
+                    place=difference.place(measure),
+                    expected="means and deviations that whole numbers can have together",
+                    found=getattr(difference, measure),
+                    remedy="correct the figures, or leave out the difference",
+                )
+
+
+def _check_least(printed: Statistic, least: int) -> None:
+    if printed.mean < least:
+        raise CpmonError(
+            f"samples cannot have a mean of {printed.mean}",
+            place=printed.place,
+            expected=f"a mean of at least {least}",
+            found=f"{printed.mean}",
+        )
+
+
+def _check_duration(run: Samples) -> None:
+    """Check that a sample has a length, and that its processor time fits in it."""
+    seconds = float(run.duration_s or 0)
+    if run.duration_s is None:
+        rates = {m: float(run.statistic(m).mean) for m in RATES if run.has(m)}
+        seconds = sum(run.kb(measure) / rate for measure, rate in rates.items())
+    if not seconds:
+        raise CpmonError(
+            f"the samples of run {run.run_id} have no length",
+            code="scenario-duration-missing",
+            place=run.place(""),
+            expected="duration_s, write_kb_per_s or read_kb_per_s",
+            remedy="add duration_s = ... there",
+        )
+    used = sum(run.statistic(m).mean for m in ("virtual_cpu_cs", "cp_cpu_cs"))
+    room = (seconds * 100 + CLOCK_CS) * run.virtual_processors
+    if used > room:
+        raise CpmonError(
+            f"run {run.run_id}: a sample uses more processor time than it lasts",
+            code="scenario-cpu-time-exceeded",
+            place=run.place("virtual_cpu_cs"),
+            expected=f"at most {room:,.1f} together with cp_cpu_cs, in {seconds:,.1f} s",
+            found=f"{used:,.1f}",
+            remedy="lower it, or give the guest more virtual_processors",
+        )
+
+
+def _check_runs(difference: Difference, runs: Mapping[str, Samples], names: set[str]) -> None:
+    """Check that the runs of a difference exist, and that its name is free."""
+    for end, run_id in zip(("of", "less"), difference.ends, strict=True):
+        if run_id not in runs:
+            raise unknown("run with samples", run_id, runs, place=difference.place(end))
+    if difference.of == difference.less or difference.name in names:
+        raise CpmonError(
+            f"difference {difference.name} needs two runs and a name of its own",
+            place=difference.place(""),
+            found=f"{difference.of} less {difference.less}",
+        )
+    count, other = (runs[run_id].count for run_id in difference.ends)
+    if count != other:
+        raise CpmonError(
+            f"difference {difference.name} pairs samples, and its runs have not as many",
+            place=difference.place(""),
+            expected=f"{count} samples of {difference.less} as well",
+            found=f"{other}",
+        )
+
+
+def _check_difference(difference: Difference, runs: Mapping[str, Samples]) -> None:
+    """Check that the mean is the difference of the means, and the deviation within its bounds."""
+    of, less = (runs[run_id] for run_id in difference.ends)
+    for measure in difference.measures:
+        for run in (of, less):
+            if not run.has(measure):
+                raise CpmonError(
+                    f"difference {difference.name} needs {measure} of run {run.run_id}",
+                    code="scenario-measure-missing",
+                    place=difference.place(measure),
+                    remedy=f"add {measure} to [run.{run.run_id}.samples]",
+                )
+        printed = difference.statistic(measure, of.count)
+        if measure in RATES:
+            _check_least(printed, 1)
+            continue
+        minuend, subtrahend = of.statistic(measure), less.statistic(measure)
+        mean = minuend.mean - subtrahend.mean
+        # Unless means of so many samples are exact, each of the three is off by up to half a digit.
+        if abs(printed.mean - mean) > (Decimal("0.15") if 10 % of.count else 0):
+            raise CpmonError(
+                f"difference {difference.name} has another mean than its runs",
+                place=printed.place,
+                expected=f"a mean of {shortest(mean, 1)}",
+                found=f"{printed.mean}",
+            )
+        printed.check(signed=True)
+        _check_deviation(printed, minuend, subtrahend)
+
+
+def _check_deviation(printed: Statistic, minuend: Statistic, subtrahend: Statistic) -> None:
+    halves = sum(
+        1 / (2 * 10**each.written_places)
+        for each in (printed, minuend, subtrahend)
+        if each.deviation
+    )
+    low = float(abs(minuend.deviation - subtrahend.deviation)) - halves
+    high = float(minuend.deviation + subtrahend.deviation) + halves
+    if not low <= float(printed.deviation) <= high:
+        raise CpmonError(
+            f"no samples that deviate by {minuend.deviation} and {subtrahend.deviation} differ so",
+            place=printed.place,
+            expected=f"a deviation from {max(low, 0.0):.4g} to {high:.4g}",
+            found=f"{printed.deviation}",
+        )

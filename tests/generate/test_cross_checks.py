@@ -13,7 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from cpmon.generate import Scenario, load_scenario, scenario_names, write_run
-from cpmon.generate.scenario.tables import Disturbance
+from cpmon.generate.scenario.scenario import Disturbance
 from tests.generate import breaking
 from tests.generate.claims import Evidence, Verdict
 from tests.generate.columns import Columns

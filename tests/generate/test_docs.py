@@ -16,14 +16,15 @@ from cpmon.generate import (
 )
 from cpmon.generate.loading import RunTable, ScenarioTable
 from cpmon.generate.scenario.repetitions import DifferenceKeys, SampleKeys
-from cpmon.generate.scenario.scenario import Monitor, Targets
-from cpmon.generate.scenario.tables import (
+from cpmon.generate.scenario.scenario import (
     Disturbance,
     FileSystem,
     GuestProcess,
     Machine,
+    Monitor,
     Partition,
     Storage,
+    Targets,
     Transactions,
     UserGroup,
     VolumeGroup,

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from cpmon.cli.main import Status, run
 from cpmon.generate import dump_frames, parse_scenario
-from cpmon.generate.encode.encoder import filled
-from cpmon.generate.encode.encoding import Encoding
+from cpmon.generate.encode.encoder import Encoding, filled
 from cpmon.ingest import ingest
 from cpmon.schemas import layout
 from cpmon.schemas.loader import COLUMNS, LENGTH_COLUMNS, RECORD_COLUMNS, Row, read, to_csv

@@ -11,8 +11,7 @@ from msgspec.structs import replace
 
 from cpmon.generate import dump_frames, load_scenario
 from cpmon.generate.activity.dispatching import dispatch_times
-from cpmon.generate.activity.usage import holdings, state_counts, usage
-from cpmon.generate.activity.volume_work import volume_work
+from cpmon.generate.activity.usage import holdings, state_counts, usage, volume_work
 from cpmon.generate.model.measurement import TOD_PER_S, Measurement
 from cpmon.generate.model.system import Model, Sample
 from cpmon.generate.scenario.scenario import Level

@@ -8,7 +8,7 @@ import duckdb
 import pytest
 
 from cpmon.generate import dump_frames, load_scenario
-from cpmon.generate.activity.volume_work import path_samples
+from cpmon.generate.activity.usage import path_samples
 from cpmon.generate.model.measurement import Measurement
 from cpmon.generate.model.system import Model, Sample
 from cpmon.ingest import ingest

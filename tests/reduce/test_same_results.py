@@ -12,7 +12,7 @@ import pytest
 
 from cpmon.config import Settings
 from cpmon.generate import load_scenario, write_run
-from cpmon.generate.damage.stream import are_controls
+from cpmon.generate.damage.kinds import are_controls
 from cpmon.ingest import ingest
 from cpmon.reduce.engine.reducing import reduce
 from cpmon.reduce.reductions.reductions import reductions

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cpmon.generate.encode.encoding import Encoding
+from cpmon.generate.encode.encoder import Encoding
 from cpmon.generate.scenario.repetitions import Repetitions
 from cpmon.schemas import layout
 from tests.generate.companions.test_repetitions import difference_key, minidisk, sample_key, texts

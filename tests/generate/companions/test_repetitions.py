@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from cpmon.core.errors import CpmonError
 from cpmon.generate import load_scenario
-from cpmon.generate.companions import repetition_files
+from cpmon.generate.run import repetition_files
 from cpmon.generate.scenario.repetitions import Repetitions
 from tests.generate.repeated import read_repetitions
 

@@ -9,9 +9,7 @@ import pyarrow as pa
 import pytest
 
 from cpmon.core.errors import LayoutError
-from cpmon.generate.encode.encoder import Encoder, encode_events, text_bytes
-from cpmon.generate.encode.encoding import Encoding
-from cpmon.generate.records.events import EventBatch
+from cpmon.generate.encode.encoder import Encoder, Encoding, EventBatch, encode_events, text_bytes
 from cpmon.ingest.decode.columns import Decoded, Entries, decode
 from cpmon.schemas import Layout, layout, layouts
 

@@ -25,8 +25,7 @@ from cpmon.generate.encode.container import (
     sample_frames,
     set_domains,
 )
-from cpmon.generate.encode.encoder import encode_events, text_bytes
-from cpmon.generate.records.events import EventBatch
+from cpmon.generate.encode.encoder import EventBatch, encode_events, text_bytes
 from cpmon.ingest import ingest
 from cpmon.ingest.findings import Code
 from cpmon.schemas import layout
