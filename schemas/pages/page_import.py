@@ -100,7 +100,11 @@ class PageImport:
             return Imported(name, PageOutcome.NOT_UNDERSTOOD, problem=error)
         if merged.contradictions:
             return Imported(name, PageOutcome.CONTRADICTED, merged)
-        outcome = self._outcome(merged)
+        outcome = PageOutcome.GROWN if merged.added or merged.changed else PageOutcome.CONFIRMED
+        if page.is_withdrawn:
+            outcome = PageOutcome.WITHDRAWN
+        elif merged.added and not self.sources.fields.get(page.dsect):
+            outcome = PageOutcome.NEW
         made = list(changes(merged, self._site, self.sources, self._folder))
         for change in made:
             first = self._changes.get(change.path, change)
@@ -113,13 +117,6 @@ class PageImport:
     def changes(self) -> list[Change]:
         """The files to write: layouts, then records.csv and lengths.csv."""
         return sorted(self._changes.values(), key=lambda c: c.path.parent == self._folder)
-
-    def _outcome(self, merged: MergeResult) -> PageOutcome:
-        if merged.page.is_withdrawn:
-            return PageOutcome.WITHDRAWN
-        if merged.added and not self.sources.fields.get(merged.page.dsect):
-            return PageOutcome.NEW
-        return PageOutcome.GROWN if merged.added or merged.changed else PageOutcome.CONFIRMED
 
 
 def check(merged: MergeResult, sources: Sources) -> None:
@@ -165,28 +162,25 @@ def changes(merged: MergeResult, site: Sources, shipped: Sources, folder: Path) 
         old = shipped.fields.get(name, [])
         if rows != old or (is_new and name.startswith(page.dsect) and name not in site.fields):
             path = next(folder.glob(f"d[0-9][0-9]*/{name}.csv"), home / f"{name}.csv")
-            yield Change(path, to_csv(old, COLUMNS) if old else "", to_csv(rows, COLUMNS))
+            yield _change(path, old, rows, COLUMNS)
     if merged.record not in (site.records if is_new else shipped.records):
-        number = _number(merged.record)
-        rows = _with([r for r in site.records if _number(r) != number], [merged.record])
+        number = merged.record["domain"], merged.record["record"]
+        others = [r for r in site.records if (r["domain"], r["record"]) != number]
+        rows = _sorted([*others, merged.record])
         yield _change(folder / "records.csv", site.records, rows, RECORD_COLUMNS)
     if any(row not in shipped.lengths for row in merged.lengths):
-        rows = _with(site.lengths, merged.lengths)
+        rows = _sorted([*site.lengths, *merged.lengths])
         yield _change(folder / "lengths.csv", site.lengths, rows, LENGTH_COLUMNS)
 
 
-def _number(record: Row) -> tuple[str, str]:
-    return record["domain"], record["record"]
-
-
-def _change(path: Path, old: list[Row], new: list[Row], columns: Sequence[str]) -> Change:
+def _change(path: Path, old: Sequence[Row], new: Sequence[Row], columns: Sequence[str]) -> Change:
     return Change(path, to_csv(old, columns) if old else "", to_csv(new, columns))
 
 
-def _with(old: Sequence[Row], new: Sequence[Row]) -> list[Row]:
-    """Rows of records.csv or lengths.csv, with new rows in place of the same record and release."""
-    rows = {(row["dsect"], row.get("release", "")): row for row in (*old, *new)}
-    return [rows[k] for k in sorted(rows)]
+def _sorted(rows: Sequence[Row]) -> list[Row]:
+    """Rows of records.csv or lengths.csv; of the same record and release the last one counts."""
+    by_name = {(row["dsect"], row.get("release", "")): row for row in rows}
+    return [by_name[name] for name in sorted(by_name)]
 
 
 def _home(folder: Path, domain: int) -> Path:
