@@ -71,6 +71,11 @@ def _field(table: str, field: Field) -> Described:
 
 def _group(table: str, group: Group) -> Described:
     at = group.start if isinstance(group.start, int) else None
+    where = "" if at is not None else f" from {group.start}"
+    each = f"{group.stride} bytes each"
+    if group.stride == REST:
+        each = "sharing the rest of the record"
+    extent = f"table {group.entry.name}: {group.count} entries{where}, {each}"
     return dict.fromkeys(COLUMNS) | {
         "table_name": table,
         "offset": at,
@@ -81,17 +86,8 @@ def _group(table: str, group: Group) -> Described:
         "since": group.since or None,
         "until": group.until or None,
         "provenance": str(group.provenance),
-        "meaning": f"{group.meaning} ({_extent(group)})".strip(),
+        "meaning": f"{group.meaning} ({extent})".strip(),
     }
-
-
-def _extent(group: Group) -> str:
-    """Place and number of the entries."""
-    each = f"{group.stride} bytes each"
-    if group.stride == REST:
-        each = "sharing the rest of the record"
-    where = "" if isinstance(group.start, int) else f" from {group.start}"
-    return f"table {group.entry.name}: {group.count} entries{where}, {each}"
 
 
 @dataclass(frozen=True)

@@ -241,23 +241,20 @@ def build(sources: Sources) -> list[Layout]:
     """The layouts of every record that has a file, sorted by domain and record.
 
     Raises:
-        LayoutError: a file is inconsistent or has an unknown word.
+        LayoutError: a file is inconsistent or has an unknown word; its place is the record's name.
     """
-    layouts = [_record(row, sources) for row in sources.records if row["dsect"] in sources.fields]
+    layouts = []
+    for record in sources.records:
+        if (name := record["dsect"]) in sources.fields:
+            try:
+                layouts.append(_layout(record, sources))
+            except LayoutError as error:
+                error.place = name
+                raise
+            except ValueError as error:
+                problem = f"{name}: a number is expected"
+                raise LayoutError(problem, place=name, found=str(error)) from None
     return sorted(layouts, key=lambda layout: (layout.domain, layout.record))
-
-
-def _record(record: Row, sources: Sources) -> Layout:
-    """The layout of a record; an error has the name of the record as its place."""
-    name = record["dsect"]
-    try:
-        return _layout(record, sources)
-    except LayoutError as error:
-        error.place = name
-        raise
-    except ValueError as error:
-        problem = f"{name}: a number is expected"
-        raise LayoutError(problem, place=name, found=str(error)) from None
 
 
 def _layout(record: Row, sources: Sources) -> Layout:

@@ -5,6 +5,7 @@ A site's own layouts override the shipped ones; CPMON_SCHEMAS or `use` names the
 
 from __future__ import annotations
 
+import csv
 import functools
 import hashlib
 import io
@@ -30,6 +31,12 @@ def home() -> Path:
 def shipped() -> Sources:
     """The layouts that come with cpmon."""
     return read(files(__package__))
+
+
+def shipped_rows(name: str) -> list[dict[str, str]]:
+    """The rows of a CSV beside the layouts, such as `limits.csv`."""
+    text = (files(__package__) / name).read_text(encoding="utf-8")
+    return list(csv.DictReader(text.splitlines()))
 
 
 def overlay(base: Sources, site: Sources) -> Sources:
