@@ -66,9 +66,7 @@ def scratch_folder(parent: Path) -> Iterator[Path]:
 def remove_abandoned_parts(folder: Path, begin: str = ".") -> None:
     """Remove unfinished files of killed processes whose names have a prefix."""
     for part in _names(folder, begin, PART):
-        if re.fullmatch(
-            "[0-9a-f]{12}", part.stem.rpartition(".")[2]
-        ):  # otherwise not a file of cpmon
+        if re.fullmatch("[0-9a-f]{12}", part.stem.rpartition(".")[2]):  # else not of cpmon
             _if_abandoned(part, part.unlink)
 
 
@@ -116,10 +114,7 @@ def _if_abandoned(path: Path, remove: Callable[[], None]) -> None:
     except (FileNotFoundError, PermissionError, IsADirectoryError):
         return
     except OSError as error:
-        if error.errno in (
-            errno.ELOOP,
-            errno.ENXIO,
-        ):  # a link or a device, not of cpmon
+        if error.errno in (errno.ELOOP, errno.ENXIO):  # a link or a device, not of cpmon
             return
         raise
     try:

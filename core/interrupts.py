@@ -7,8 +7,6 @@ import sys
 import threading
 from types import FrameType
 
-_SHOW_CURSOR = "\x1b[?25h"
-
 
 def hear_interrupts() -> None:
     """Handle Ctrl-C, unless it is ignored as in background processes.
@@ -35,6 +33,6 @@ def _on_interrupt(_number: int, _frame: FrameType | None) -> None:
     """Raise KeyboardInterrupt; the system's default handles the next one, whatever code runs."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     if sys.stderr.isatty():
-        sys.stderr.write(_SHOW_CURSOR)  # a progress bar hides it
+        sys.stderr.write("\x1b[?25h")  # shows the cursor, which a progress bar hides
         sys.stderr.flush()
     raise KeyboardInterrupt

@@ -40,7 +40,14 @@ class Processes:
         for entry in again:
             yield from self._run(function, [entry], 1, lost)
         for number, _ in lost:
-            yield number, Outcome(error=_killed())
+            killed = CpmonError(
+                "the system killed the process of a unit",
+                code="worker-killed",
+                found="it was killed twice, the second time running alone; usually memory is short",
+                effect="the other units are done; partial output of this one is ignored",
+                remedy="lower --jobs or memory_limit in the settings, then run the command again",
+            )
+            yield number, Outcome(error=killed)
 
     def _run(
         self,
@@ -94,13 +101,3 @@ def _end_with_parent() -> None:
     if parent is not None:
         wait_for([parent.sentinel])
         os._exit(1)
-
-
-def _killed() -> CpmonError:
-    return CpmonError(
-        "the system killed the process of a unit",
-        code="worker-killed",
-        found="it was killed twice, the second time running alone; usually memory is short",
-        effect="the other units are done; partial output of this one is ignored",
-        remedy="lower --jobs or memory_limit in the settings, then run the command again",
-    )

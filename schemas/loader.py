@@ -234,8 +234,6 @@ def _check_numbers(records: Iterable[Row], place: str) -> None:
 
 Word = TypeVar("Word", Type, Role, Kind, Provenance)
 
-TEXT_COLUMNS = ("name", "of", "code", "unit", "since", "until", "meaning")
-
 
 def build(sources: Sources) -> list[Layout]:
     """The layouts of every record that has a file, sorted by domain and record.
@@ -424,6 +422,7 @@ def _field(name: str, row: Row) -> Field:
             expected=f"bytes 0 to {LONGEST_RECORD - 1} or some of them",
             found=f"offset {offset}, length {length}",
         )
+    texts = ("name", "of", "code", "unit", "since", "until", "meaning")
     return Field(
         offset=offset,
         length=length,
@@ -431,7 +430,7 @@ def _field(name: str, row: Row) -> Field:
         role=_word(Role, row["role"], place) if row["role"] else None,
         provenance=_word(Provenance, row["provenance"], place),
         behind=behind,
-        **{column: row[column] for column in TEXT_COLUMNS},
+        **{column: row[column] for column in texts},
     )
 
 

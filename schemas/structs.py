@@ -106,7 +106,8 @@ def raw_name(field: Field) -> str:
 def _guest_text(text: bytes) -> str:
     if text[:1].isalnum():
         return text.decode("latin-1").rstrip(PAD)
-    return text.decode(EBCDIC).rstrip(PAD) if is_ebcdic(text) else text.hex().upper()
+    is_ebcdic = all(FIRST_EBCDIC <= byte < LAST_CONTROL for byte in text.rstrip(b"\0"))
+    return text.decode(EBCDIC).rstrip(PAD) if is_ebcdic else text.hex().upper()
 
 
 COMPUTED: dict[Type, Callable[[Any], Any]] = {
@@ -221,11 +222,6 @@ def _tail(layout: Layout, groups: tuple[Group, ...], length: Number, base: Numbe
             c.Bytes(lambda this: length(this) - start(this)),
         ),
     )
-
-
-def is_ebcdic(text: bytes) -> bool:
-    """Whether EBCDIC text has no control characters except trailing zeros."""
-    return all(FIRST_EBCDIC <= byte < LAST_CONTROL for byte in text.rstrip(b"\0"))
 
 
 def _wire(field: Field, length: Number) -> c.Construct:

@@ -128,21 +128,21 @@ def fingerprint_with(places: Places) -> str:
 def with_places(record: Layout, places: Places) -> Layout:
     """A layout with fields at assumed places; the same object without such fields."""
     rows = {row.name: row for row in unplaced(record)}
-    own = [p for p in places if p.record == record.name and p.field in rows]
+    own = [(rows[p.field], p) for p in places if p.record == record.name and p.field in rows]
     if not own:
         return record
-    fields = [*record.fields, *(_placed(rows[place.field], place) for place in own)]
-    return replace(record, fields=tuple(sorted(fields, key=lambda field: field.offset)))
-
-
-def _placed(row: Unplaced, place: AssumedPlace) -> Field:
-    return Field(
-        place.offset,
-        place.length,
-        Type(row.type),
-        row.name,
-        role=Role(row.role),
-        unit=row.unit,
-        provenance=Provenance.ASSUMED,
-        meaning=f"{row.meaning}; place assumed by {place.source}",
-    )
+    placed = [
+        Field(
+            place.offset,
+            place.length,
+            Type(row.type),
+            row.name,
+            role=Role(row.role),
+            unit=row.unit,
+            provenance=Provenance.ASSUMED,
+            meaning=f"{row.meaning}; place assumed by {place.source}",
+        )
+        for row, place in own
+    ]
+    fields = sorted([*record.fields, *placed], key=lambda field: field.offset)
+    return replace(record, fields=tuple(fields))
