@@ -14,9 +14,8 @@ from cpmon.core.errors import LayoutError
 from cpmon.schemas import Kind
 from cpmon.schemas.loader import Sources
 from cpmon.schemas.pages.items import Items, nest
-from cpmon.schemas.pages.merge import merge
 from cpmon.schemas.pages.page import Page
-from cpmon.schemas.pages.page_import import check
+from cpmon.schemas.pages.page_import import check, merge
 from tests.pages import Draft, Line, parse_page
 
 FLAGS = [
