@@ -24,8 +24,6 @@ from .values import converter
 
 _HEADER = re.compile(r"\s*(\[\[?)(.+?)\]\]?\s*(#.*)?$")
 _KEY = re.compile(r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""")
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
-_QUOTES = ('"""', "'''")
 
 
 def key_lines(text: str) -> dict[str, int]:
@@ -52,13 +50,13 @@ def key_lines(text: str) -> dict[str, int]:
         elif key:
             *_, inner = _names(f"{key[1]} = 0", Counter())
             lines.setdefault(f"{top}.{inner}" if top else inner, number)
-            quote = next((q for q in _QUOTES if line.count(q) == 1), "")
+            quote = next((q for q in ('"""', "'''") if line.count(q) == 1), "")
     return lines
 
 
 def dotted(above: str, key: str) -> str:
     """A dotted key, quoted if necessary."""
-    written = key if _BARE.fullmatch(key) else json.dumps(key, ensure_ascii=False)
+    written = key if re.fullmatch("[A-Za-z0-9_-]+", key) else json.dumps(key, ensure_ascii=False)
     return f"{above}.{written}" if above else written
 
 

@@ -150,7 +150,20 @@ def read(root: Traversable) -> Sources:
     """
     files = {file.name.removesuffix(".csv"): file for file in layout_files(root)}
     records = _rows(root / "records.csv", RECORD_COLUMNS)
-    _check_numbers(records, str(root / "records.csv"))
+    names: dict[tuple[str, str], str] = {}
+    for row in records:
+        domain, record, dsect = row["domain"], row["record"], row["dsect"]
+        first = names.setdefault((domain, record), dsect)
+        if first != dsect:
+            raise LayoutError(
+                f"two rows have the number {domain}.{record}",
+                code="record-number-duplicate",
+                place=str(root / "records.csv"),
+                expected="one record of that number",
+                found=f"{first} and {dsect}",
+                effect="no layout was loaded",
+                remedy="delete the row of the record that is wrong",
+            )
     return Sources(
         records,
         _rows(root / "lengths.csv", LENGTH_COLUMNS),
@@ -212,24 +225,6 @@ def _rows(file: Traversable, columns: Sequence[str]) -> list[Row]:
                 remedy="put texts with commas in quotes",
             )
     return [{column: row.get(column, "") for column in columns} for row in rows]
-
-
-def _check_numbers(records: Iterable[Row], place: str) -> None:
-    """Check that no two records have the same number."""
-    names: dict[tuple[str, str], str] = {}
-    for row in records:
-        domain, record, dsect = row["domain"], row["record"], row["dsect"]
-        first = names.setdefault((domain, record), dsect)
-        if first != dsect:
-            raise LayoutError(
-                f"two rows have the number {domain}.{record}",
-                code="record-number-duplicate",
-                place=place,
-                expected="one record of that number",
-                found=f"{first} and {dsect}",
-                effect="no layout was loaded",
-                remedy="delete the row of the record that is wrong",
-            )
 
 
 Word = TypeVar("Word", Type, Role, Kind, Provenance)

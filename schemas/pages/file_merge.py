@@ -17,14 +17,11 @@ from .page_rows import BitRow, PageRow
 
 def insert(rows: list[Row], new: Row) -> None:
     """Insert a row by offset; bits and views directly follow their field."""
-    field = next(
-        (at for at, row in enumerate(rows) if new["of"] and row["name"] == new["of"]), None
-    )
-    if field is not None:
-        views = {new["of"]}
-        at = field + 1
+    names = [row["name"] for row in rows]
+    if new["of"] and new["of"] in names:
+        at, views = names.index(new["of"]) + 1, {new["of"]}
         while at < len(rows) and rows[at]["of"] in views:
-            views.add(rows[at]["name"])
+            views.add(names[at])
             at += 1
     else:
         later = (
@@ -124,11 +121,7 @@ def entry_file(table: str, group: Row) -> str:
 
 def extent(row: Row) -> tuple[int, int] | None:
     """First byte of a row and the one after its last; None without a fixed place or length."""
-    if not row["offset"].isdigit():
-        return None
-    if row["type"] != Type.GROUP and row["length"] != REST:
-        return int(row["offset"]), int(row["offset"]) + int(row["length"])
-    numbers = (row["offset"], row["length"], row["count"])
+    numbers = (row["offset"], row["length"], row["count"] if row["type"] == Type.GROUP else "1")
     if not all(n.isdigit() for n in numbers):
         return None
     start, stride, count = map(int, numbers)
@@ -259,8 +252,11 @@ class FileMerge:
                 self._miss(slot, items, refused)
         self._confirm_groups()
         self._confirm_reserved(items)
-        if not self.is_new:
-            self._append_reserved(items)
+        for item in () if self.is_new else items.own:
+            if item.is_reserved and item.end > self.end:  # bytes after the previous end
+                start = max(item.offset, self.end)
+                free = replace(item, offset=start, length=item.end - start, count=1)
+                self._insert(free, {"since": self.context.since(item.end)})
         if items.rest:
             self._merge_rest(items.rest)
         self.merged.files |= {self.name: self.rows, **self.files}
@@ -384,7 +380,13 @@ class FileMerge:
         if over and all(s.is_matched for s in over):
             around = [s for s in over if s.offset <= item.offset and item.end <= s.end]
             if around and not item.is_array:
-                self._add_view(item, around[0])
+                row = around[0].row
+                if around[0].group is None:
+                    view = replace(item, of=row["of"] or row["name"])
+                    self._insert(view, {at: row[at] for at in BOUNDS})
+                else:
+                    note = f"{item.row.name} is a second view of an array's entry"
+                    self.merged.notes.append(note)
                 return True
             if all(item.offset <= s.offset and s.end <= item.end for s in over):
                 self.merged.notes.append(f"{item.row.name} is a name for several fields")
@@ -396,16 +398,16 @@ class FileMerge:
         """Report how a field contradicts the layout."""
         same = next((s for s in active if s.name == item.name), None)
         if same is not None and same.offset == item.offset:
-            problem, expected = f"has length {item.end - item.offset}", f"length {same.length}"
+            problem = f"{item.name} has length {item.end - item.offset}"
+            expected = f"length {same.length}"
         elif same is not None:
-            problem, expected = f"is at offset {item.offset}", f"offset {same.offset}"
+            problem, expected = f"{item.name} is at offset {item.offset}", f"offset {same.offset}"
         elif (over[0].offset, over[0].end) == (item.offset, item.end):
-            self._contradict(item.row, f"offset {item.offset} is {item.name}", over[0].name)
-            return
+            problem, expected = f"offset {item.offset} is {item.name}", over[0].name
         else:
-            problem = f"overlaps {over[0].name}"
+            problem = f"{item.name} overlaps {over[0].name}"
             expected = f"{over[0].name}, {over[0].length} bytes at {over[0].offset}"
-        self._contradict(item.row, f"{item.name} {problem}", expected)
+        self._contradict(item.row, problem, expected)
 
     def _add(self, item: Item) -> None:
         """Add a field in reserved bytes or after the end."""
@@ -417,14 +419,6 @@ class FileMerge:
                 span, reserved = {"since": "", "until": now}, {"since": self.context.after(now)}
             self._cut(item.offset, item.end, reserved)
         self._insert(item, span)
-
-    def _add_view(self, item: Item, around: Slot) -> None:
-        """Add a second view of bytes that both name alike."""
-        if around.group is not None:
-            self.merged.notes.append(f"{item.row.name} is a second view of an array's entry")
-            return
-        whole = around.row["of"] or around.row["name"]
-        self._insert(replace(item, of=whole), {at: around.row[at] for at in BOUNDS})
 
     def _insert(self, item: Item, span: Row) -> None:
         """Insert the rows of a new item; a new table can take over keys of other tables."""
@@ -462,14 +456,6 @@ class FileMerge:
         """The rows of reserved bytes that overlap `start` to `end`."""
         reserved = [(r, *(extent(r) or (0, 0))) for r in self.rows if r["type"] == Type.RESERVED]
         return [row for row, first, last in reserved if first < end and start < last]
-
-    def _append_reserved(self, items: Items) -> None:
-        """Append reserved bytes after the previous end."""
-        for item in items.own:
-            if item.is_reserved and item.end > self.end:
-                start = max(item.offset, self.end)
-                free = replace(item, offset=start, length=item.end - start, count=1)
-                self._insert(free, {"since": self.context.since(item.end)})
 
     # Rows of the layout alone.
 
@@ -528,12 +514,9 @@ class FileMerge:
         return any(s.is_matched and s.fits(leaf) for s in self._at(leaf.offset, leaf.part.length))
 
     def _is_met(self, item: Item) -> bool:
-        if item.name in self._wholes:
-            return True
-        whole = self._at(item.offset, item.end - item.offset)
-        if any(s.is_matched and s.name == item.name for s in whole):
-            return True
-        return all(self._is_met_leaf(leaf) for leaf in leaves(item))
+        same = [s for s in self._at(item.offset, item.end - item.offset) if s.name == item.name]
+        is_met = item.name in self._wholes or any(slot.is_matched for slot in same)
+        return is_met or all(map(self._is_met_leaf, leaves(item)))
 
     # Marks of rows.
 

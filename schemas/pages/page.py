@@ -104,8 +104,7 @@ END = re.compile(
 
 KINDS = (
     ("sample configuration", (Kind.CONFIG,)),
-    ("event and sample", (Kind.EVENT, Kind.SAMPLE, Kind.CONFIG)),
-    ("sample and event", (Kind.EVENT, Kind.SAMPLE, Kind.CONFIG)),
+    (("event and sample", "sample and event"), (Kind.EVENT, Kind.SAMPLE, Kind.CONFIG)),
     ("sample", (Kind.SAMPLE,)),
     ("event", (Kind.EVENT,)),
     ("configuration", (Kind.CONFIG,)),

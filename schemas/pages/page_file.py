@@ -86,9 +86,6 @@ _BOMS = (
 )
 """First bytes of a file -> its encoding."""
 
-_ARCHIVED = ("text/html", "text/plain", "application/xhtml+xml")
-"""MIME types that are read of an archive."""
-
 
 def read_page(data: bytes, place: str) -> PageText:
     """The text of a file: HTML or an archive as a browser saves it, or text copied out of one.
@@ -127,8 +124,9 @@ def _archived(data: bytes) -> str:
     head = data[:4096].lower()  # an archive has its header there
     if b"mime-version:" not in head or b"content-type:" not in head:
         return ""
+    types = ("text/html", "text/plain", "application/xhtml+xml")
     parts = email.message_from_bytes(data).walk()
-    pages = (p.get_payload(decode=True) for p in parts if p.get_content_type() in _ARCHIVED)
+    pages = (p.get_payload(decode=True) for p in parts if p.get_content_type() in types)
     return "\n".join(_decode(page) for page in pages if isinstance(page, bytes))
 
 
