@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -327,12 +327,14 @@ def exposure(store: Path, *files: Path) -> str:
     return ""
 
 
-def _distrust(file: Path, trusted: Sequence[Path], *, named: bool) -> str:
+def _distrust(file: Path, *, named: bool) -> str:
     """Reason why commands or definitions in a file are not trusted; empty if they are.
 
     Args:
-        trusted: stores that the user's own file names. named: the user named this file.
+        named: the user named this file.
     """
+    users = _users_file()  # which can name stores that are trusted
+    trusted = parse_settings(users).trusted_stores if _exists(users, Path.is_file) else ()
     above = file.resolve().parents
     store = next((folder for folder in above if (folder / "store.json").exists()), None)
     if store is None:
@@ -352,7 +354,7 @@ def _users_file() -> Path:
     return Path(home).expanduser() / "cpmon" / "config.toml"
 
 
-def _find_file(store: Path | None, file: Path | None = None) -> Path | None:
+def _find_file(store: Path | None, file: Path | None) -> Path | None:
     """The settings file: the named one, or the first existing one of `settings_files`."""
     named = file or (Path(os.environ[_VARIABLE]) if os.environ.get(_VARIABLE) else None)
     return named or next((f for f in settings_files(store) if _exists(f, Path.is_file)), None)
@@ -379,18 +381,12 @@ def read_settings(store: Path | None = None, file: Path | None = None) -> Settin
     folders = (path / FOLDER for path in above if path and not scheme_of(str(path)))
     own = next((folder for folder in folders if _exists(folder, Path.is_dir)), None)
     if own:
-        reason = _distrust(own, _trusted(), named=named and own.parent != store)
+        reason = _distrust(own, named=named and own.parent != store)
         read = Definitions() if reason else read_definitions(own)
         settings = replace(settings, definitions=read, left_out=reason)
     if settings.file is None or not (settings.batch.hook_dump or settings.batch.hook_end):
         return settings
-    return replace(settings, distrust=_distrust(settings.file, _trusted(), named=named))
-
-
-def _trusted() -> Sequence[Path]:
-    """The stores that the user's own file names."""
-    users = _users_file()
-    return parse_settings(users).trusted_stores if _exists(users, Path.is_file) else ()
+    return replace(settings, distrust=_distrust(settings.file, named=named))
 
 
 def _read_settings(store: Path | None, file: Path | None) -> Settings:

@@ -39,10 +39,7 @@ def replacing(path: Path, mode: int = 0o666) -> Iterator[Path]:
 
 @contextmanager
 def unfinished(path: Path, mode: int = 0o666) -> Iterator[Path]:
-    """A new file beside `path` to write to; it is removed at the end, unless it was renamed.
-
-    Args: see `replacing`.
-    """
+    """As `replacing`, but the new file is removed at the end, unless it was renamed."""
     remove_abandoned_parts(path.parent, f".{path.name}.")
     with _locked(path.parent, f".{path.name}.", PART, mode) as part:
         try:

@@ -28,10 +28,7 @@ SUFFIXES = (".py", ".csv", ".sql", ".toml")
 
 
 def cache_folder() -> Path | None:
-    """The cache folder of this user; None for a user without a home.
-
-    It may not exist yet.
-    """
+    """The cache folder of this user, which may not exist yet; None for a user without a home."""
     folder = Path(os.environ.get("XDG_CACHE_HOME", ""))
     if not folder.is_absolute():
         try:

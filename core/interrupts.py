@@ -9,19 +9,13 @@ from types import FrameType
 
 
 def hear_interrupts() -> None:
-    """Handle Ctrl-C, unless it is ignored as in background processes.
-
-    The first one ends the command cleanly, the second one kills the process.
-    """
+    """Handle Ctrl-C, unless it is ignored as in background processes."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _on_interrupt)
 
 
 def restore_interrupts() -> None:
-    """Reinstall the handler after a library has replaced it.
-
-    polars, which writes CSV, installs its own.
-    """
+    """Reinstall the handler after a library has replaced it, as polars does, which writes CSV."""
     if threading.current_thread() is not threading.main_thread():
         return
     handler = signal.getsignal(signal.SIGINT)

@@ -93,11 +93,11 @@ def _pool(width: int) -> Iterator[ProcessPoolExecutor]:
 def _begin() -> None:
     """Ignore Ctrl-C, which reaches all processes of a terminal: the parent handles it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
     parent = multiprocessing.parent_process()
-    if parent is not None:
-        wait_for([parent.sentinel])
-        os._exit(1)
+
+    def end_with_parent() -> None:
+        if parent is not None:
+            wait_for([parent.sentinel])
+            os._exit(1)
+
+    threading.Thread(target=end_with_parent, daemon=True).start()

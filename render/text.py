@@ -54,7 +54,7 @@ def widths_of(columns: Iterable[pa.Array], least: Sequence[int] = ()) -> list[in
     return [max(pair) for pair in zip(widths, least or widths, strict=True)]
 
 
-def grid_lines(grids: Sequence[Grid], left: int, gap: str = GAP) -> list[list[str]]:
+def grid_lines(grids: Sequence[Grid], left: int, gap: str) -> list[list[str]]:
     """The lines of several grids with columns of a common width.
 
     Args:

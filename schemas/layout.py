@@ -219,8 +219,7 @@ class Layout:
     def at(self, release: str) -> Layout:
         """The layout of a release, without fields that it does not have.
 
-        Returns this object if nothing differs. Fields appended by later releases stay, since the
-        length of a record shows which of them it has.
+        Returns this object if nothing differs; see `absent`.
 
         Raises:
             LayoutError: the release is not made of numbers and points.

@@ -174,32 +174,21 @@ def parse_page(source: PageText, release: str = "") -> Page:
     described = source.part(name.start() if name else 0, len(source.text))
     domain = _prolog_entry(described, r"\b(?i:Domain)\s*(\d{1,3})\s*-", "Domain N - ...")
     record = _prolog_entry(described, r"\b(?i:Record)\s*(\d{1,5})\s*-", "Record N - ...")
-    page = Page(
-        dsect=dsect.lower(),
-        domain=int(domain),
-        record=int(record),
-        kinds=_kinds(described),
-        title=_title(described.text),
-        release=_release(source, release),
-        structures=_contents(source, dsect),
-        notes=notes,
+    kinds, title = _kinds(described), _title(described.text)
+    release, structures = _release(source, release), _contents(source, dsect)
+    if table := CONTENTS.search(source.text):
+        rows = [row for part in structures for row in (part.head, *part.rows)]
+        notes += list(_check_reference(source, rows))
+        if any("Constants" in heading[0] for heading in SECTION.finditer(source.text)):
+            notes.append("the page has a table of constants, which is not read")
+        if _reports_withdrawal(source.text[: table.start()], dsect):
+            notes.append("the page says that the record is no longer written, and has its table")
+    return Page(
+        dsect.lower(), int(domain), int(record), kinds, title, release, structures, tuple(notes)
     )
-    return replace(page, notes=(*notes, *_doubts(source, page)))
 
 
-def _doubts(source: PageText, page: Page) -> Iterator[str]:
-    """Notes about inconsistencies of a page with a contents table."""
-    table = CONTENTS.search(source.text)
-    if table is None:
-        return
-    yield from _check_reference(source, [r for s in page.structures for r in (s.head, *s.rows)])
-    if any("Constants" in heading[0] for heading in SECTION.finditer(source.text)):
-        yield "the page has a table of constants, which is not read"
-    if _reports_withdrawal(source.text[: table.start()], page.dsect):
-        yield "the page says that the record is no longer written, and has its table"
-
-
-def _dsect(source: PageText) -> tuple[str, tuple[str, ...]]:
+def _dsect(source: PageText) -> tuple[str, list[str]]:
     """The record's name from the headings, and a note if the line DSECT NAME differs.
 
     All parts have to be of one record; a copied page can follow half of another one.
@@ -215,9 +204,8 @@ def _dsect(source: PageText) -> tuple[str, tuple[str, ...]]:
                 expected=f"parts of MR{dsect} alone",
                 remedy="save each page as a whole, from its first to its last line",
             )
-    if dsect == line:
-        return dsect, ()
-    return dsect, (f"DSECT NAME says {line}, the heading MR{dsect}: the heading counts",)
+    differs = f"DSECT NAME says {line}, the heading MR{dsect}: the heading counts"
+    return dsect, [differs] if dsect != line else []
 
 
 def _prolog_entry(source: PageText, pattern: str, expected: str) -> str:

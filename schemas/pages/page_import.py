@@ -159,7 +159,10 @@ def changes(merged: MergeResult, site: Sources, shipped: Sources, folder: Path) 
         site: the layouts of the folder.
         shipped: the layouts before the import, the site's over the shipped ones.
     """
-    page, home = merged.page, _home(folder, merged.page.domain)
+    page, start = merged.page, f"d{merged.page.domain:02d}"
+    folders = [*(folder.iterdir() if folder.is_dir() else ()), *home().iterdir()]
+    names = [f.name for f in folders if f.is_dir() and f.name.startswith(start)]
+    domain = folder / (names[0] if names else start)
     # A site's own record is written as a whole, in case an earlier import of it was killed.
     is_new = any(
         name in site.fields or rows != shipped.fields.get(name)
@@ -168,7 +171,7 @@ def changes(merged: MergeResult, site: Sources, shipped: Sources, folder: Path) 
     for name, rows in reversed(merged.files.items()):
         old = shipped.fields.get(name, [])
         if rows != old or (is_new and name.startswith(page.dsect) and name not in site.fields):
-            path = next(folder.glob(f"d[0-9][0-9]*/{name}.csv"), home / f"{name}.csv")
+            path = next(folder.glob(f"d[0-9][0-9]*/{name}.csv"), domain / f"{name}.csv")
             yield _change(path, old, rows, COLUMNS)
     if merged.record not in (site.records if is_new else shipped.records):
         number = merged.record["domain"], merged.record["record"]
@@ -188,14 +191,6 @@ def _sorted(rows: Sequence[Row]) -> list[Row]:
     """Rows of records.csv or lengths.csv; of the same record and release the last one counts."""
     by_name = {(row["dsect"], row.get("release", "")): row for row in rows}
     return [by_name[name] for name in sorted(by_name)]
-
-
-def _home(folder: Path, domain: int) -> Path:
-    """The folder of a domain: the site's own, or one of the shipped name."""
-    start = f"d{domain:02d}"
-    own = list(folder.iterdir()) if folder.is_dir() else []
-    names = [f.name for f in (*own, *home().iterdir()) if f.is_dir() and f.name.startswith(start)]
-    return folder / (names[0] if names else start)
 
 
 def merge(page: Page, sources: Sources, *, replace: bool = False) -> MergeResult:
