@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import Any, TypeVar
 
 from ..core.errors import LayoutError
@@ -139,7 +140,7 @@ class Sources:
     fields: dict[str, list[Row]] = field(default_factory=dict)
 
 
-def read(root: Traversable) -> Sources:
+def read(root: Path) -> Sources:
     """All CSVs below a folder of layouts: `records.csv`, `lengths.csv`, `dNN_*/*.csv`.
 
     Files that do not exist are empty.
@@ -148,7 +149,6 @@ def read(root: Traversable) -> Sources:
         LayoutError: a file has other columns, or cannot be read, or records.csv names two records
             of one number; the file is named.
     """
-    files = {file.name.removesuffix(".csv"): file for file in layout_files(root)}
     records = _rows(root / "records.csv", RECORD_COLUMNS)
     names: dict[tuple[str, str], str] = {}
     for row in records:
@@ -167,21 +167,15 @@ def read(root: Traversable) -> Sources:
     return Sources(
         records,
         _rows(root / "lengths.csv", LENGTH_COLUMNS),
-        {name: _rows(file, COLUMNS) for name, file in files.items()},
+        {file.stem: _rows(file, COLUMNS) for file in layout_files(root)},
     )
 
 
-def layout_files(root: Traversable) -> list[Traversable]:
+def layout_files(root: Path) -> list[Path]:
     """The layout files of a folder, those of records and of entries; none where it is missing."""
-    entries = root.iterdir() if root.is_dir() else ()
-    folders = [f for f in entries if f.name[:1] == "d" and f.name[1:3].isdigit()]
-    return [
-        file
-        for folder in sorted(folders, key=lambda folder: folder.name)
-        if folder.is_dir()
-        for file in sorted(folder.iterdir(), key=lambda file: file.name)
-        if file.name.endswith(".csv")
-    ]
+    entries = sorted(root.iterdir()) if root.is_dir() else ()
+    folders = [f for f in entries if re.match(r"d\d\d", f.name) and f.is_dir()]
+    return [file for f in folders for file in sorted(f.iterdir()) if file.suffix == ".csv"]
 
 
 def to_csv(rows: Iterable[Row], columns: Sequence[str]) -> str:
@@ -193,7 +187,7 @@ def to_csv(rows: Iterable[Row], columns: Sequence[str]) -> str:
     return out.getvalue()
 
 
-def _rows(file: Traversable, columns: Sequence[str]) -> list[Row]:
+def _rows(file: Path, columns: Sequence[str]) -> list[Row]:
     if not file.is_file():
         return []
     try:
