@@ -15,7 +15,7 @@ from multiprocessing.connection import wait as wait_for
 from typing import Any
 
 from ..core.errors import CpmonError
-from .engine import Job, Outcome, Result, attempt
+from .engine import Job, Outcome, Outcomes, Result, attempt
 
 
 class Processes:
@@ -26,9 +26,7 @@ class Processes:
         self.jobs = jobs
         self.place = f"{jobs} processes"
 
-    def run(
-        self, function: Callable[[Job], Result], jobs: Sequence[Job]
-    ) -> Iterator[tuple[int, Outcome[Result]]]:
+    def run(self, function: Callable[[Job], Result], jobs: Sequence[Job]) -> Outcomes[Result]:
         """Yields the number and the outcome of each unit as it ends.
 
         If the system kills a process, all running units are lost, and it is unknown which one was
@@ -55,7 +53,7 @@ class Processes:
         numbered: Iterable[tuple[int, Job]],
         width: int,
         lost: list[tuple[int, Job]],
-    ) -> Iterator[tuple[int, Outcome[Result]]]:
+    ) -> Outcomes[Result]:
         """Map over units; those lost with a killed process are added to `lost`."""
         rest = deque(numbered)
         while rest:

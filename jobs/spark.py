@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from ..core.errors import CpmonError
-from .engine import ATTEMPTS, Job, Outcome, Result, attempt, is_final
+from .engine import ATTEMPTS, Job, Outcome, Outcomes, Result, attempt, is_final
 
 if TYPE_CHECKING:
     from pyspark import Accumulator, SparkContext
@@ -115,9 +115,7 @@ class Spark:
         self._master = master
         self.place = f"Spark at {master}" if master else "Spark"
 
-    def run(
-        self, function: Callable[[Job], Result], jobs: Sequence[Job]
-    ) -> Iterator[tuple[int, Outcome[Result]]]:
+    def run(self, function: Callable[[Job], Result], jobs: Sequence[Job]) -> Outcomes[Result]:
         """Yields the number and the outcome of each unit as it ends.
 
         Spark repeats a unit whose executor is lost, or that had a passing error.
@@ -169,7 +167,7 @@ def _outcomes(
     function: Callable[[Job], Result],
     jobs: Sequence[Job],
     errors: list[Exception],
-) -> Iterator[tuple[int, Outcome[Result]]]:
+) -> Outcomes[Result]:
     """Yields outcomes as units end: tasks of one job of Spark.
 
     Args:
