@@ -125,23 +125,29 @@ def _mistake(
     if match := _UNKNOWN.fullmatch(problem):
         return unknown("key", match["key"], keys, place=place(dotted(key, match["key"])))
     if match := _MISSING.fullmatch(problem):
-        name = match["key"]
-        misspelt = nearest(name, value.keys() - set(keys))
-        if misspelt is not None:
-            return unknown("key", misspelt, [name], place=place(dotted(key, misspelt)))
-        return CpmonError(
-            f"{name} is missing",
-            code="key-missing",
-            place=place(key),
-            expected=f"{name} = ...",
-            found=", ".join(value) or "no key",
-            remedy=f"add {name} = ... there",
-        )
+        return _missing(match["key"], key, value, keys, place)
     return CpmonError(
         f"{key or 'the document'} has a wrong value",
         place=place(key),
         expected=" or ".join(dict.fromkeys(_words(schema, key))),
         found=repr(value),
+    )
+
+
+def _missing(
+    name: str, key: str, values: Mapping[str, Any], keys: list[str], place: Place
+) -> CpmonError:
+    """The error for a missing key, or for an unknown key that was probably meant instead."""
+    misspelt = nearest(name, values.keys() - set(keys))
+    if misspelt is not None:
+        return unknown("key", misspelt, [name], place=place(dotted(key, misspelt)))
+    return CpmonError(
+        f"{name} is missing",
+        code="key-missing",
+        place=place(key),
+        expected=f"{name} = ...",
+        found=", ".join(values) or "no key",
+        remedy=f"add {name} = ... there",
     )
 
 

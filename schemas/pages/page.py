@@ -40,9 +40,9 @@ def _check_reference(source: PageText, rows: Sequence[PageRow]) -> Iterator[str]
         by_name[row.name].append(row)
     inside = {bit.name: bit for row in rows for bit in row.bits if bit.name}
     for entry in entries:
-        same = by_name.get(entry["name"], ())
-        if same or entry["name"] not in inside:
-            _check_entry(source.line_at(entry.start()), entry, same, rows)
+        name, place = entry["name"], (int(entry["hex"], 16), int(entry["length"]))
+        if name in by_name or name not in inside:
+            _check_entry(name, place, source.line_at(entry.start()), by_name[name], rows)
     listed = {entry["name"] for entry in entries}
     named: Iterable[PageRow | BitRow] = (row for row in rows if row.name)
     has_bits = listed & (inside.keys() - by_name.keys())
@@ -57,21 +57,25 @@ def _check_reference(source: PageText, rows: Sequence[PageRow]) -> Iterator[str]
 
 
 def _check_entry(
-    line: PageLine, entry: re.Match[str], same: Sequence[PageRow], rows: Sequence[PageRow]
+    name: str,
+    place: tuple[int, int],
+    line: PageLine,
+    same: Sequence[PageRow],
+    rows: Sequence[PageRow],
 ) -> None:
-    """Check the place of an entry of the cross reference; only the offset for an array.
+    """Check an entry of the cross reference; only the offset for an array.
 
     Args:
-        same: the rows of that name. rows: all.
+        place: offset and length. same: the rows of that name. rows: all.
     """
-    name, offset, length = entry["name"], int(entry["hex"], 16), int(entry["length"])
+    offset, length = place
     if any(r.offset == offset and (r.length == length or r.dimensioned) for r in same):
         return
     if same:
         row = same[0]
-        place = f"offset X'{row.offset:X}', length {row.length}, as on line {row.line.number}"
-        raise line.error(f"the cross reference has another place for {name}", expected=place)
-    there = [row for row in rows if (row.offset, row.length) == (offset, length)]
+        expected = f"offset X'{row.offset:X}', length {row.length}, as on line {row.line.number}"
+        raise line.error(f"the cross reference has another place for {name}", expected=expected)
+    there = [row for row in rows if (row.offset, row.length) == place]
     instead = f"; line {there[-1].line.number} has {there[-1].name or '*'} there" if there else ""
     raise line.error(
         f"{name} is in the cross reference, and not in the contents table{instead}",
@@ -170,6 +174,7 @@ def parse_page(source: PageText, release: str = "") -> Page:
         raise source.line_at(number.start()).error("a number is too long", expected=expected)
     source = close_offsets(source)
     dsect, notes = _dsect(source)
+    _check_sections(source, dsect)
     name = re.search(r"\b(?i:DESCRIPTIVE\s+NAME)\b", source.text)
     described = source.part(name.start() if name else 0, len(source.text))
     domain = _prolog_entry(described, r"\b(?i:Domain)\s*(\d{1,3})\s*-", "Domain N - ...")
@@ -189,14 +194,17 @@ def parse_page(source: PageText, release: str = "") -> Page:
 
 
 def _dsect(source: PageText) -> tuple[str, list[str]]:
-    """The record's name from the headings, and a note if the line DSECT NAME differs.
-
-    All parts have to be of one record; a copied page can follow half of another one.
-    """
+    """The record's name from the headings, and a note if the line DSECT NAME differs."""
     line = _prolog_entry(source, r"(?i:DSECT\s+NAME)\s*-\s*([A-Z][A-Z0-9]*)", "DSECT NAME - ...")
-    prologs, sections = (list(part.finditer(source.text)) for part in (PROLOG, SECTION))
-    dsect = (*sections, *prologs)[0][1] if sections or prologs else line
-    for heading in (*prologs, *sections):
+    heading = SECTION.search(source.text) or PROLOG.search(source.text)
+    if heading is None or heading[1] == line:
+        return line, []
+    return heading[1], [f"DSECT NAME says {line}, the heading MR{heading[1]}: the heading counts"]
+
+
+def _check_sections(source: PageText, dsect: str) -> None:
+    """Check that all parts are of one record; a copied page can follow half of another one."""
+    for heading in (*PROLOG.finditer(source.text), *SECTION.finditer(source.text)):
         if heading[1] != dsect:
             raise source.line_at(heading.start()).error(
                 f"the page of MR{dsect} has a part of the page of MR{heading[1]}",
@@ -204,8 +212,6 @@ def _dsect(source: PageText) -> tuple[str, list[str]]:
                 expected=f"parts of MR{dsect} alone",
                 remedy="save each page as a whole, from its first to its last line",
             )
-    differs = f"DSECT NAME says {line}, the heading MR{dsect}: the heading counts"
-    return dsect, [differs] if dsect != line else []
 
 
 def _prolog_entry(source: PageText, pattern: str, expected: str) -> str:
