@@ -26,7 +26,7 @@ from ..core.memory import memory_error
 from ..core.sql import name as quoted
 from ..core.sql import text as literal
 from ..core.text import one_line, printable
-from .text import GAP, markdown_table, text_lines
+from .text import GAP, markdown_table, text_lines, widths_of
 from .xlsx import Column, Sheet, workbook
 
 if TYPE_CHECKING:
@@ -349,8 +349,6 @@ def _texts(column: pa.ChunkedArray) -> pa.Array:
 def _cell(value: Any) -> str:
     if value is None:
         return ""
-    if isinstance(value, bool):
-        return str(value).lower()
     if isinstance(value, float):
         return _short(value)
     return one_line(str(value)) if isinstance(value, str) else str(value)
@@ -384,7 +382,7 @@ def _text(parts: Iterator[pa.Table], title: str) -> Iterator[bytes]:
             columns = [
                 pa.concat_arrays([pa.array([n]), c]) for n, c in zip(names, cells, strict=True)
             ]
-            widths = [pc.max(pc.utf8_length(column)).as_py() for column in columns]
+            widths = widths_of(columns)
             head, *lines = text_lines(columns, left)
             rule = GAP.join("-" * width for width in widths)
             lines = [*([title, ""] if title else []), head, rule, *lines]

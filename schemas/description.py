@@ -33,9 +33,8 @@ def describe(layout: Layout, release: str = "") -> Iterator[Described]:
     for row in sorted(rows, key=_place):
         if isinstance(row, Field):
             if row.end <= end:
-                yield _field(layout.name, row)
-                yield from (_field(layout.name, bit) for bit in effective.bits_of(row))
-                yield from (_field(layout.name, code) for code in effective.codes_of(row))
+                for field in (row, *effective.bits_of(row), *effective.codes_of(row)):
+                    yield _field(layout.name, field)
         elif row.end <= end:
             yield _group(layout.name, row)
             yield from (_field(row.entry.name, label) for label in row.labels)
