@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -44,12 +44,12 @@ class Definitions:
     @property
     def tables(self) -> list[tuple[str, str]]:
         """Path and content of each file of reports and metrics."""
-        return [file for file in self._files() if file[0].endswith(".toml")]
+        return self._files(".toml")
 
     @property
     def views(self) -> list[tuple[str, str]]:
         """Path and content of each file that creates a view: a reduction."""
-        return [(name, sql) for name, sql in self._queries() if _VIEW.search(sql)]
+        return [(name, sql) for name, sql in self._files(".sql") if _VIEW.search(sql)]
 
     def has_view(self, name: str) -> bool:
         """Whether a reduction of that name is one of the site."""
@@ -58,13 +58,10 @@ class Definitions:
     @property
     def questions(self) -> list[tuple[str, str]]:
         """Path and content of each other file of SQL."""
-        return [(name, sql) for name, sql in self._queries() if not _VIEW.search(sql)]
+        return [(name, sql) for name, sql in self._files(".sql") if not _VIEW.search(sql)]
 
-    def _queries(self) -> Iterator[tuple[str, str]]:
-        return (file for file in self._files() if file[0].endswith(".sql"))
-
-    def _files(self) -> Iterator[tuple[str, str]]:
-        return ((f"{self.folder}/{name}", text) for name, text in self.texts)
+    def _files(self, suffix: str) -> list[tuple[str, str]]:
+        return [(f"{self.folder}/{n}", text) for n, text in self.texts if n.endswith(suffix)]
 
 
 _used = Definitions()

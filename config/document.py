@@ -24,8 +24,6 @@ from .values import converter
 
 _HEADER = re.compile(r"\s*(\[\[?)(.+?)\]\]?\s*(#.*)?$")
 _KEY = re.compile(r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""")
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
-_QUOTES = ('"""', "'''")
 
 
 def key_lines(text: str) -> dict[str, int]:
@@ -52,13 +50,13 @@ def key_lines(text: str) -> dict[str, int]:
         elif key:
             *_, inner = _names(f"{key[1]} = 0", Counter())
             lines.setdefault(f"{top}.{inner}" if top else inner, number)
-            quote = next((q for q in _QUOTES if line.count(q) == 1), "")
+            quote = next((q for q in ('"""', "'''") if line.count(q) == 1), "")
     return lines
 
 
 def dotted(above: str, key: str) -> str:
     """A dotted key, quoted if necessary."""
-    written = key if _BARE.fullmatch(key) else json.dumps(key, ensure_ascii=False)
+    written = key if re.fullmatch("[A-Za-z0-9_-]+", key) else json.dumps(key, ensure_ascii=False)
     return f"{above}.{written}" if above else written
 
 
@@ -106,14 +104,24 @@ def _mistake(
     Args:
         error: raised when `values` were converted to `kind` with `convert`.
     """
+
+    def recurs(part: Any) -> bool:
+        """Whether a part of the values causes the same error."""
+        try:
+            msgspec.convert(part, kind, dec_hook=convert)
+        except msgspec.ValidationError as other:
+            return str(other) == str(error)
+        return False
+
     at = _AT.search(str(error))
     problem = str(error)[: at.start()] if at else str(error)
     key, value, schema = "", values, inspect.type_info(kind)
-    for step in _steps(at["path"] if at else "", error, values, kind, convert):
+    for step in _steps(at["path"] if at else "", values, recurs):
         value = value[step]
         schema = _inner(schema, step)
         key = f"{key}[{step}]" if isinstance(step, int) else dotted(key, step)
-    keys = _keys(schema)
+    structs = [member for member in _bare(schema) if isinstance(member, inspect.StructType)]
+    keys = [field.encode_name for struct in structs for field in struct.fields]
     if match := _UNKNOWN.fullmatch(problem):
         return unknown("key", match["key"], keys, place=place(dotted(key, match["key"])))
     if match := _MISSING.fullmatch(problem):
@@ -143,9 +151,7 @@ def _missing(
     )
 
 
-def _steps(
-    path: str, error: msgspec.ValidationError, values: Any, kind: type, convert: Convert
-) -> Iterator[str | int]:
+def _steps(path: str, values: Any, recurs: Callable[[Any], bool]) -> Iterator[str | int]:
     """The keys and indexes of a path of msgspec, which writes a free name as `[...]`.
 
     The name is found by converting with all others removed, until the same error is raised.
@@ -153,14 +159,13 @@ def _steps(
     level = values
     kept: list[str | int] = []
     for match in _STEP.finditer(path):
+        step: str | int
         if match["index"] is None:
-            step: str | int = match["name"]
+            step = match["name"]
         elif match["index"].isdigit():
             step = int(match["index"])
         else:
-            step = next(
-                name for name in level if _raises(error, _only(values, kept, name), kind, convert)
-            )
+            step = next(name for name in level if recurs(_only(values, kept, name)))
         kept.append(step)
         yield step
         level = level[step]
@@ -175,14 +180,6 @@ def _only(values: Any, path: list[str | int], name: str) -> Any:
     if isinstance(first, int):
         return [*values[:first], inner, *values[first + 1 :]]
     return {**values, first: inner}
-
-
-def _raises(error: msgspec.ValidationError, values: Any, kind: type, convert: Convert) -> bool:
-    try:
-        msgspec.convert(values, kind, dec_hook=convert)
-    except msgspec.ValidationError as other:
-        return str(other) == str(error)
-    return False
 
 
 def _bare(schema: inspect.Type) -> list[inspect.Type]:
@@ -206,12 +203,6 @@ def _inner(schema: inspect.Type, step: str | int) -> inspect.Type:
         elif isinstance(member, inspect.ListType | inspect.VarTupleType) and isinstance(step, int):
             return member.item_type
     return inspect.AnyType()
-
-
-def _keys(schema: inspect.Type) -> list[str]:
-    """The keys of a table; empty for a list of tables."""
-    structs = [member for member in _bare(schema) if isinstance(member, inspect.StructType)]
-    return [field.encode_name for member in structs for field in member.fields]
 
 
 def _words(schema: inspect.Type, key: str) -> Iterator[str]:

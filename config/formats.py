@@ -26,7 +26,6 @@ def format_of_file(path: Path | None, formats: Collection[str]) -> str | None:
 DUMP = "dump"
 """Name of the format of monitor dumps."""
 _DUMPS = (".mon", ".gz", ".zst")
-_PLAIN, _BYTES = "text/plain", "application/octet-stream"
 
 
 def name_contradicts(path: Path, form: str) -> str:
@@ -36,17 +35,14 @@ def name_contradicts(path: Path, form: str) -> str:
         form: a format, `DUMP`, or a MIME type.
     """
     suffix = path.suffix.lower()
-    named = SUFFIXES.get(suffix) or (DUMP if suffix in _DUMPS else _mime_type(path))
+    named = SUFFIXES.get(suffix) or (DUMP if suffix in _DUMPS else "")
+    if not named:
+        # Without the system's files of MIME types, so that a name has the same meaning everywhere.
+        kind, packed = mimetypes.MimeTypes(filenames=()).guess_type(path.name)
+        named = packed or kind or ""
     is_bytes = form == DUMP or form in BINARY
-    if named in ("", form) or (named == _BYTES if is_bytes else named == _PLAIN):
-        return ""
-    return named
-
-
-def _mime_type(path: Path) -> str:
-    # Without the system's files of MIME types, so that a name has the same meaning everywhere.
-    kind, packed = mimetypes.MimeTypes(filenames=()).guess_type(path.name)
-    return packed or kind or ""
+    fits = ("", form, "application/octet-stream" if is_bytes else "text/plain")
+    return "" if named in fits else named
 
 
 def suffix_of(form: str) -> str:

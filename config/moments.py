@@ -34,7 +34,6 @@ class Shift:
 
 SYSTEM_ZONE = "system"
 """Stands for the zone of the measured system, from its records."""
-_FIXED = re.compile(r"GMT([+-])(\d\d):(\d\d)")
 
 
 def find_zone(name: str) -> ZoneInfo:
@@ -44,7 +43,11 @@ def find_zone(name: str) -> ZoneInfo:
         CpmonError: there is none.
     """
     if (seconds := fixed_offset_s(name)) is not None:
-        return _fixed_zone(name, seconds)
+        # A zone with one offset, as a file of the zone database has it (RFC 8536).
+        label = name.encode() + b"\0"
+        head = b"TZif" + bytes(16) + struct.pack(">6l", 0, 0, 0, 0, 1, len(label))
+        data = head + struct.pack(">lBB", seconds, 0, 0) + label
+        return ZoneInfo.from_file(io.BytesIO(data), name)
     try:
         return ZoneInfo(ZoneName.parse(name))
     except ValueError as error:
@@ -66,18 +69,10 @@ def zone_name(seconds: int) -> str:
 
 def fixed_offset_s(name: str) -> int | None:
     """Seconds ahead of UTC of a zone of `zone_name`; None for any other name."""
-    match = _FIXED.fullmatch(name)
+    match = re.fullmatch(r"GMT([+-])(\d\d):(\d\d)", name)
     if match is None:
         return None
     return (int(match[2]) * 3600 + int(match[3]) * 60) * (-1 if match[1] == "-" else 1)
-
-
-def _fixed_zone(name: str, seconds: int) -> ZoneInfo:
-    """A zone with one offset, as a file of the zone database has it (RFC 8536)."""
-    label = name.encode() + b"\0"
-    head = b"TZif" + bytes(16) + struct.pack(">6l", 0, 0, 0, 0, 1, len(label))
-    data = head + struct.pack(">lBB", seconds, 0, 0) + label
-    return ZoneInfo.from_file(io.BytesIO(data), name)
 
 
 EXAMPLES = "2026-01-31T10:00, 2026-01-31, 10:00, today, yesterday, now or -2h"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -298,25 +298,19 @@ def setting_list(settings: Settings) -> list[dict[str, Any]]:
         if key in VARIABLES and key in settings.origins:
             set_here = {key: getattr(settings, key)}
         if not set_here:
-            rows.append(_row(key, DEFAULTS.get(key, ""), DEFAULT))
-        rows += [_row(n, value, settings.origins.get(n, DEFAULT)) for n, value in set_here.items()]
-    return rows
-
-
-def _row(key: str, value: Any, origin: str) -> dict[str, Any]:
-    return {"setting": key, "value": "" if value is None else _text(value), "origin": origin}
+            rows.append((key, DEFAULTS.get(key, ""), DEFAULT))
+        rows += [(n, value, settings.origins.get(n, DEFAULT)) for n, value in set_here.items()]
+    return [{"setting": k, "value": _text(value), "origin": origin} for k, value, origin in rows]
 
 
 def _text(value: Any) -> str:
+    if value is None:
+        return ""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, list):
         return ", ".join(map(_text, value))
     return str(value)
-
-
-_MARKER = "store.json"
-"""File that marks a folder as a store."""
 
 
 def exposure(store: Path, *files: Path) -> str:
@@ -333,13 +327,16 @@ def exposure(store: Path, *files: Path) -> str:
     return ""
 
 
-def _distrust(file: Path, trusted: Sequence[Path], *, named: bool) -> str:
+def _distrust(file: Path, *, named: bool) -> str:
     """Reason why commands or definitions in a file are not trusted; empty if they are.
 
     Args:
-        trusted: stores that the user's own file names. named: the user named this file.
+        named: the user named this file.
     """
-    store = next((each for each in file.resolve().parents if (each / _MARKER).exists()), None)
+    users = _users_file()  # which can name stores that are trusted
+    trusted = parse_settings(users).trusted_stores if _exists(users, Path.is_file) else ()
+    above = file.resolve().parents
+    store = next((folder for folder in above if (folder / "store.json").exists()), None)
     if store is None:
         return ""
     if not named and store not in (path.resolve() for path in trusted):
@@ -357,10 +354,10 @@ def _users_file() -> Path:
     return Path(home).expanduser() / "cpmon" / "config.toml"
 
 
-def _find_file(store: Path | None, file: Path | None = None) -> Path | None:
+def _find_file(store: Path | None, file: Path | None) -> Path | None:
     """The settings file: the named one, or the first existing one of `settings_files`."""
     named = file or (Path(os.environ[_VARIABLE]) if os.environ.get(_VARIABLE) else None)
-    return named or next(filter(_is_file, settings_files(store)), None)
+    return named or next((f for f in settings_files(store) if _exists(f, Path.is_file)), None)
 
 
 def ignored_files(store: Path | None, counted: Path | None) -> list[Path]:
@@ -380,27 +377,16 @@ def read_settings(store: Path | None = None, file: Path | None = None) -> Settin
             file, key, line, found and allowed values.
     """
     settings, named = _read_settings(store, file), file is not None or _VARIABLE in os.environ
-    own = _own_definitions(settings, store)
+    above = [*([settings.file.parent] if settings.file else []), store or settings.store]
+    folders = (path / FOLDER for path in above if path and not scheme_of(str(path)))
+    own = next((folder for folder in folders if _exists(folder, Path.is_dir)), None)
     if own:
-        reason = _distrust(own, _trusted(), named=named and own.parent != store)
+        reason = _distrust(own, named=named and own.parent != store)
         read = Definitions() if reason else read_definitions(own)
         settings = replace(settings, definitions=read, left_out=reason)
     if settings.file is None or not (settings.batch.hook_dump or settings.batch.hook_end):
         return settings
-    return replace(settings, distrust=_distrust(settings.file, _trusted(), named=named))
-
-
-def _own_definitions(settings: Settings, store: Path | None) -> Path | None:
-    """The folder with the definitions of the site: beside the settings, or in the store."""
-    above = [*([settings.file.parent] if settings.file else []), store or settings.store]
-    folders = (path / FOLDER for path in above if path and not scheme_of(str(path)))
-    return next((folder for folder in folders if _exists(folder, Path.is_dir)), None)
-
-
-def _trusted() -> Sequence[Path]:
-    """The stores that the user's own file names."""
-    users = _users_file()
-    return parse_settings(users).trusted_stores if _is_file(users) else ()
+    return replace(settings, distrust=_distrust(settings.file, named=named))
 
 
 def _read_settings(store: Path | None, file: Path | None) -> Settings:
@@ -430,10 +416,6 @@ def parse_settings(file: Path | None) -> Settings:
     own = read_values(SiteSettings, values, VARIABLES.__getitem__, strict=False)
     site = msgspec.structs.replace(site, **{key: getattr(own, key) for key in values})
     return settings_from(site, document, origins | {key: VARIABLES[key] for key in values})
-
-
-def _is_file(path: Path) -> bool:
-    return _exists(path, Path.is_file)
 
 
 def _exists(path: Path, check: Callable[[Path], bool]) -> bool:

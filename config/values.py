@@ -13,12 +13,10 @@ from pathlib import Path, PosixPath
 from typing import Any, ClassVar, Self
 from zoneinfo import ZoneInfo
 
-_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+")
-
 
 def scheme_of(location: str) -> str:
     """The scheme of a URL; empty for a path."""
-    match = _URL.match(location)
+    match = re.match(r"([A-Za-z][A-Za-z0-9+.-]+):/+", location)
     return match[1] if match else ""
 
 
@@ -29,13 +27,11 @@ def url(location: str) -> str:
 
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 class Text(str):
     """A text that is not blank and holds no NUL."""
 
-    __slots__ = ()
     EXPECTED: ClassVar[str] = "a text"
     PATTERN: ClassVar[str] = r"[^\0]*[^\0\s][^\0]*"
 
@@ -50,7 +46,6 @@ class Text(str):
 class ZoneName(Text):
     """Name of a time zone."""
 
-    __slots__ = ()
     EXPECTED = "a name of the IANA time zones, as Europe/Vienna or UTC"
 
     @classmethod
@@ -67,7 +62,6 @@ class ZoneName(Text):
 class MemoryLimit(Text):
     """An amount of memory, as DuckDB understands it."""
 
-    __slots__ = ()
     EXPECTED = "an amount of memory, as 2GB, 512MiB or 50%"
     PATTERN = r"(?i:\d+(\.\d+)?\s*([KMGT]i?B|%))"
 
@@ -75,7 +69,6 @@ class MemoryLimit(Text):
 class Release(Text):
     """A release of z/VM with three parts: 7.3 is read as 7.3.0."""
 
-    __slots__ = ()
     EXPECTED = "a release of z/VM, as 7.3"
     PATTERN = r"[0-9]+\.[0-9]+(\.[0-9]+)?"
 
@@ -88,7 +81,6 @@ class Release(Text):
 class SystemName(Text):
     """A name that a site gives to a system."""
 
-    __slots__ = ()
     EXPECTED = "a system's name: letters, digits, @ # $ _ + -, up to 16"
     PATTERN = r"[A-Za-z0-9@#$_+-]{1,16}"
 
@@ -96,20 +88,18 @@ class SystemName(Text):
 class Duration(Text):
     """A length of time in which a batch waits or works."""
 
-    __slots__ = ()
     EXPECTED = "a length of time, as 90s, 15m, 1h or 2d"
     PATTERN = r"[0-9]{1,6}[smhd]"
 
     @property
     def seconds(self) -> float:
         """Its length."""
-        return float(int(self[:-1]) * _SECONDS[self[-1]])
+        return float(int(self[:-1]) * {"s": 1, "m": 60, "h": 3600, "d": 86400}[self[-1]])
 
 
 class Days(Text):
     """Days of the week: names and ranges, as `mon-fri` or `sat sun`."""
 
-    __slots__ = ()
     EXPECTED = f"days or ranges of days, as mon-fri or sat sun, of {', '.join(DAYS)}"
     PATTERN = rf"(?i:({'|'.join(DAYS)})(-({'|'.join(DAYS)}))?([\s,]+|$))+"
 
@@ -164,7 +154,6 @@ class Moment(datetime):
 class Names(tuple[str, ...]):
     """Names without repetition; a single one stands for a list of one."""
 
-    __slots__ = ()
     EXPECTED: ClassVar[str] = "a text, or a list of texts without repetition"
 
     @classmethod

@@ -39,10 +39,7 @@ def replacing(path: Path, mode: int = 0o666) -> Iterator[Path]:
 
 @contextmanager
 def unfinished(path: Path, mode: int = 0o666) -> Iterator[Path]:
-    """A new file beside `path` to write to; it is removed at the end, unless it was renamed.
-
-    Args: see `replacing`.
-    """
+    """As `replacing`, but the new file is removed at the end, unless it was renamed."""
     remove_abandoned_parts(path.parent, f".{path.name}.")
     with _locked(path.parent, f".{path.name}.", PART, mode) as part:
         try:
@@ -66,9 +63,7 @@ def scratch_folder(parent: Path) -> Iterator[Path]:
 def remove_abandoned_parts(folder: Path, begin: str = ".") -> None:
     """Remove unfinished files of killed processes whose names have a prefix."""
     for part in _names(folder, begin, PART):
-        if re.fullmatch(
-            "[0-9a-f]{12}", part.stem.rpartition(".")[2]
-        ):  # otherwise not a file of cpmon
+        if re.fullmatch("[0-9a-f]{12}", part.stem.rpartition(".")[2]):  # else not of cpmon
             _if_abandoned(part, part.unlink)
 
 
@@ -116,10 +111,7 @@ def _if_abandoned(path: Path, remove: Callable[[], None]) -> None:
     except (FileNotFoundError, PermissionError, IsADirectoryError):
         return
     except OSError as error:
-        if error.errno in (
-            errno.ELOOP,
-            errno.ENXIO,
-        ):  # a link or a device, not of cpmon
+        if error.errno in (errno.ELOOP, errno.ENXIO):  # a link or a device, not of cpmon
             return
         raise
     try:

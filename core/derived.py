@@ -28,10 +28,7 @@ SUFFIXES = (".py", ".csv", ".sql", ".toml")
 
 
 def cache_folder() -> Path | None:
-    """The cache folder of this user; None for a user without a home.
-
-    It may not exist yet.
-    """
+    """The cache folder of this user, which may not exist yet; None for a user without a home."""
     folder = Path(os.environ.get("XDG_CACHE_HOME", ""))
     if not folder.is_absolute():
         try:
@@ -82,45 +79,44 @@ def derived(name: str, kind: type[Value], make: Callable[[], Value], *depends_on
         kind: type of the value for msgspec.
         depends_on: dependencies other than the package.
     """
-    folder = cache_folder()
-    if folder is None:
+    if cache_folder() is None:
         return make()
-    file = folder / f"{name}.msgpack"
     version = "\0".join([package_version(), *depends_on, ""]).encode()
-    kept = _read(file)
+    kept = _read(name)
     if kept.startswith(version):
         with suppress(msgspec.MsgspecError):
             return msgspec.msgpack.decode(memoryview(kept)[len(version) :], type=kind)
     value = make()
-    _write(file, version + msgspec.msgpack.encode(value))
+    _write(name, version + msgspec.msgpack.encode(value))
     return value
 
 
 def remembered(name: str, kind: type[Value]) -> Value | None:
     """The value that `remember` cached under a name, else None."""
-    if (folder := cache_folder()) is not None:
-        with suppress(msgspec.MsgspecError):
-            return msgspec.msgpack.decode(_read(folder / f"{name}.msgpack"), type=kind)
+    with suppress(msgspec.MsgspecError):
+        return msgspec.msgpack.decode(_read(name), type=kind)
     return None
 
 
 def remember(name: str, value: object) -> None:
     """Cache a value under a name, if there is a cache."""
+    _write(name, msgspec.msgpack.encode(value))
+
+
+def _write(name: str, data: bytes) -> None:
     if (folder := cache_folder()) is not None:
-        _write(folder / f"{name}.msgpack", msgspec.msgpack.encode(value))
+        with suppress(OSError):  # without a writable disk the value is computed again
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with replacing(folder / f"{name}.msgpack", 0o600) as part:
+                part.write_bytes(data)
 
 
-def _write(file: Path, data: bytes) -> None:
-    with suppress(OSError):  # without a writable disk the value is computed again
-        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with replacing(file, 0o600) as part:
-            part.write_bytes(data)
-
-
-def _read(file: Path) -> bytes:
+def _read(name: str) -> bytes:
     """The content of a cache file; empty if it is missing, or if others can write to it."""
+    if (folder := cache_folder()) is None:
+        return b""
     try:
-        with file.open("rb") as opened:
+        with (folder / f"{name}.msgpack").open("rb") as opened:
             about = os.fstat(opened.fileno())
             return b"" if about.st_uid != os.geteuid() or about.st_mode & 0o022 else opened.read()
     except OSError:

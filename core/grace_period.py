@@ -14,12 +14,11 @@ GRACE = timedelta(seconds=1)
 """Grace period for late interval ends: an interval that ends in it counts to the span before."""
 INSIDE = GRACE + timedelta(microseconds=1)
 """The end of an interval minus this is in the span that the interval counts to."""
-INSIDE_US = INSIDE // timedelta(microseconds=1)
 
 
 def inside(end: str) -> str:
     """SQL for a time in the span that an interval counts to, from its end."""
-    return f"{end} - to_microseconds({INSIDE_US})"
+    return f"{end} - to_microseconds({INSIDE // timedelta(microseconds=1)})"
 
 
 DAY = f"CAST({inside('interval_end')} AS DATE)"

@@ -7,23 +7,15 @@ import sys
 import threading
 from types import FrameType
 
-_SHOW_CURSOR = "\x1b[?25h"
-
 
 def hear_interrupts() -> None:
-    """Handle Ctrl-C, unless it is ignored as in background processes.
-
-    The first one ends the command cleanly, the second one kills the process.
-    """
+    """Handle Ctrl-C, unless it is ignored as in background processes."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _on_interrupt)
 
 
 def restore_interrupts() -> None:
-    """Reinstall the handler after a library has replaced it.
-
-    polars, which writes CSV, installs its own.
-    """
+    """Reinstall the handler after a library has replaced it, as polars does, which writes CSV."""
     if threading.current_thread() is not threading.main_thread():
         return
     handler = signal.getsignal(signal.SIGINT)
@@ -35,6 +27,6 @@ def _on_interrupt(_number: int, _frame: FrameType | None) -> None:
     """Raise KeyboardInterrupt; the system's default handles the next one, whatever code runs."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     if sys.stderr.isatty():
-        sys.stderr.write(_SHOW_CURSOR)  # a progress bar hides it
+        sys.stderr.write("\x1b[?25h")  # shows the cursor, which a progress bar hides
         sys.stderr.flush()
     raise KeyboardInterrupt

@@ -41,7 +41,10 @@ def hold_memory(connection: duckdb.DuckDBPyConnection) -> Callable[[], None]:
     ((memory, threads),) = connection.execute(
         "SELECT system.main.current_setting('memory_limit'), system.main.current_setting('threads')"
     ).fetchall()
-    limit = _data() + _bytes(memory) + START + threads * OF_THREAD
+    amount, unit = memory.split()  # as DuckDB prints it: 1.8 GiB
+    status = re.search(r"VmData:\s*(\d+) kB", Path("/proc/self/status").read_text("ascii"))
+    data = int(status[1]) * 1024 if status else 0
+    limit = data + int(float(amount) * _UNITS[unit.lower()]) + START + threads * OF_THREAD
     if before == resource.RLIM_INFINITY or limit < before:
         resource.setrlimit(resource.RLIMIT_DATA, (limit, most))
     return lambda: resource.setrlimit(resource.RLIMIT_DATA, (before, most))
@@ -73,16 +76,3 @@ def memory_error(error: Exception) -> CpmonError | None:
         effect="the command ended here",
         remedy="ask for less at once, or raise --memory-limit (memory_limit in the settings)",
     )
-
-
-def _data() -> int:
-    """Bytes of data of the process."""
-    status = Path("/proc/self/status").read_text(encoding="ascii")
-    found = re.search(r"VmData:\s*(\d+) kB", status)
-    return int(found[1]) * 1024 if found else 0
-
-
-def _bytes(memory: str) -> int:
-    """Parse an amount that DuckDB prints, 1.8 GiB, to bytes."""
-    amount, unit = memory.split()
-    return int(float(amount) * _UNITS[unit.lower()])

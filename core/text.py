@@ -21,15 +21,16 @@ _PLAIN = "\ufdd0"
 _ESCAPES = {ord(mark): f"\x1b[{COLOURS[name]}m" for name, mark in _MARKS.items()}
 _ESCAPES[ord(_PLAIN)] = "\x1b[0m"
 
-_SHORT = {9: "\\t", 13: "\\r"}
-_LENGTHS = {"day": 86400, "hour": 3600, "minute": 60, "second": 1}
-_SMALLEST_MB = 50_000
-"""Least size in bytes that is printed in megabytes."""
-
 
 def printable(text: str) -> str:
     """A text with control characters escaped, except line feeds."""
-    return _CONTROL.sub(_escaped, text)
+
+    def escaped(match: re.Match[str]) -> str:
+        code = ord(match[0])
+        number = f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+        return {9: "\\t", 13: "\\r"}.get(code, number)
+
+    return _CONTROL.sub(escaped, text)
 
 
 def one_line(text: str) -> str:
@@ -55,12 +56,6 @@ def for_page(text: str) -> str:
     return _CONTROL.sub(lambda match: "\t" if match[0] == "\t" else "\ufffd", text)
 
 
-def _escaped(match: re.Match[str]) -> str:
-    code = ord(match[0])
-    number = f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
-    return _SHORT.get(code, number)
-
-
 def counted(number: float, noun: str, plural: str = "") -> str:
     """A number with its noun: 1 row, 2 rows, 0.5 minutes; `plural` for irregular nouns."""
     shown = f"{number:,g}" if number % 1 else f"{int(number):,}"
@@ -69,7 +64,7 @@ def counted(number: float, noun: str, plural: str = "") -> str:
 
 def megabytes(size: int) -> str:
     """A size in bytes as text: 3.2 MB, 14.5 kB, 820 bytes."""
-    if size >= _SMALLEST_MB:
+    if size >= 50_000:
         return f"{size / 1e6:,.1f} MB"
     return f"{size / 1e3:.1f} kB" if size >= 1000 else counted(size, "byte")
 
@@ -77,7 +72,7 @@ def megabytes(size: int) -> str:
 def length_of_time(length: timedelta) -> str:
     """A length of time in the largest unit with a whole number: 1 hour, 90 minutes."""
     seconds = length.total_seconds()
-    for noun, size in _LENGTHS.items():
+    for noun, size in (("day", 86400), ("hour", 3600), ("minute", 60), ("second", 1)):
         if seconds >= size and seconds % size == 0:
             return counted(int(seconds // size), noun)
     return counted(seconds, "second")

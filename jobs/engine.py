@@ -34,6 +34,10 @@ class Outcome(Generic[Result]):
     error: Exception | None = None
 
 
+Outcomes = Iterator[tuple[int, Outcome[Result]]]
+"""The number and the outcome of each unit as it ends."""
+
+
 def attempt(
     function: Callable[[Job], Result], job: Job, attempts: int = ATTEMPTS
 ) -> Outcome[Result]:
@@ -80,9 +84,7 @@ class Engine(Protocol):
     jobs: int
     place: str
 
-    def run(
-        self, function: Callable[[Job], Result], jobs: Sequence[Job]
-    ) -> Iterator[tuple[int, Outcome[Result]]]:
+    def run(self, function: Callable[[Job], Result], jobs: Sequence[Job]) -> Outcomes[Result]:
         """Yields the number and the outcome of each unit as it ends.
 
         Raises:
@@ -96,9 +98,7 @@ class InOrder:
     jobs = 1
     place = "this process"
 
-    def run(
-        self, function: Callable[[Job], Result], jobs: Sequence[Job]
-    ) -> Iterator[tuple[int, Outcome[Result]]]:
+    def run(self, function: Callable[[Job], Result], jobs: Sequence[Job]) -> Outcomes[Result]:
         """Yields the number and the outcome of each unit in order."""
         for number, job in enumerate(jobs):
             yield number, attempt(function, job)

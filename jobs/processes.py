@@ -15,7 +15,7 @@ from multiprocessing.connection import wait as wait_for
 from typing import Any
 
 from ..core.errors import CpmonError
-from .engine import Job, Outcome, Result, attempt
+from .engine import Job, Outcome, Outcomes, Result, attempt
 
 
 class Processes:
@@ -26,9 +26,7 @@ class Processes:
         self.jobs = jobs
         self.place = f"{jobs} processes"
 
-    def run(
-        self, function: Callable[[Job], Result], jobs: Sequence[Job]
-    ) -> Iterator[tuple[int, Outcome[Result]]]:
+    def run(self, function: Callable[[Job], Result], jobs: Sequence[Job]) -> Outcomes[Result]:
         """Yields the number and the outcome of each unit as it ends.
 
         If the system kills a process, all running units are lost, and it is unknown which one was
@@ -40,7 +38,14 @@ class Processes:
         for entry in again:
             yield from self._run(function, [entry], 1, lost)
         for number, _ in lost:
-            yield number, Outcome(error=_killed())
+            killed = CpmonError(
+                "the system killed the process of a unit",
+                code="worker-killed",
+                found="it was killed twice, the second time running alone; usually memory is short",
+                effect="the other units are done; partial output of this one is ignored",
+                remedy="lower --jobs or memory_limit in the settings, then run the command again",
+            )
+            yield number, Outcome(error=killed)
 
     def _run(
         self,
@@ -48,7 +53,7 @@ class Processes:
         numbered: Iterable[tuple[int, Job]],
         width: int,
         lost: list[tuple[int, Job]],
-    ) -> Iterator[tuple[int, Outcome[Result]]]:
+    ) -> Outcomes[Result]:
         """Map over units; those lost with a killed process are added to `lost`."""
         rest = deque(numbered)
         while rest:
@@ -86,21 +91,11 @@ def _pool(width: int) -> Iterator[ProcessPoolExecutor]:
 def _begin() -> None:
     """Ignore Ctrl-C, which reaches all processes of a terminal: the parent handles it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
     parent = multiprocessing.parent_process()
-    if parent is not None:
-        wait_for([parent.sentinel])
-        os._exit(1)
 
+    def end_with_parent() -> None:
+        if parent is not None:
+            wait_for([parent.sentinel])
+            os._exit(1)
 
-def _killed() -> CpmonError:
-    return CpmonError(
-        "the system killed the process of a unit",
-        code="worker-killed",
-        found="it was killed twice, the second time running alone; usually memory is short",
-        effect="the other units are done; partial output of this one is ignored",
-        remedy="lower --jobs or memory_limit in the settings, then run the command again",
-    )
+    threading.Thread(target=end_with_parent, daemon=True).start()

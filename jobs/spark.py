@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from ..core.errors import CpmonError
-from .engine import ATTEMPTS, Job, Outcome, Result, attempt, is_final
+from .engine import ATTEMPTS, Job, Outcome, Outcomes, Result, attempt, is_final
 
 if TYPE_CHECKING:
     from pyspark import Accumulator, SparkContext
@@ -93,12 +93,6 @@ def first_line(error: Exception) -> str:
     return next(iter([*causes[-1:], *raised[-1:], *lines]), type(error).__name__)[:500]
 
 
-_LOOK_S = 0.1
-"""Seconds between polls for ended units."""
-_MAX_FAILURES, _USUAL_FAILURES = "spark.task.maxFailures", "4"
-"""Setting for the attempts of a task before the job fails, and its default; 1 at a local master."""
-
-
 class Spark:
     """An engine that runs units on the executors of Spark.
 
@@ -121,9 +115,7 @@ class Spark:
         self._master = master
         self.place = f"Spark at {master}" if master else "Spark"
 
-    def run(
-        self, function: Callable[[Job], Result], jobs: Sequence[Job]
-    ) -> Iterator[tuple[int, Outcome[Result]]]:
+    def run(self, function: Callable[[Job], Result], jobs: Sequence[Job]) -> Outcomes[Result]:
         """Yields the number and the outcome of each unit as it ends.
 
         Spark repeats a unit whose executor is lost, or that had a passing error.
@@ -136,12 +128,21 @@ class Spark:
         context, is_own = self._connect()
         try:
             left = set(range(len(jobs)))
-            work = _Work(context, function, jobs)
-            for number, outcome in work.outcomes():
+            errors: list[Exception] = []
+            for number, outcome in _outcomes(context, function, jobs, errors):
                 left.discard(number)
                 yield number, outcome
             for number in sorted(left):
-                yield number, Outcome(error=_given_up(work.error))
+                given_up = CpmonError(
+                    "Spark gave up before this was done",
+                    code="spark-job-failed",
+                    found=first_line(errors[0]) if errors else "no answer from its executor",
+                    effect="completed units are kept",
+                    remedy="read the logs of its executors: they need cpmon and the same Python,"
+                    " memory for a unit, and the store under the same path; then run the command"
+                    " again",
+                )
+                yield number, Outcome(error=given_up)
         finally:
             with suppress(Exception):
                 context.cancelAllJobs()
@@ -161,49 +162,50 @@ class Spark:
             return SparkContext(conf=conf), True
 
 
-class _Work:
-    """One job of Spark with a task for each unit. `error`: the error that ended the job, if any."""
+def _outcomes(
+    context: SparkContext,
+    function: Callable[[Job], Result],
+    jobs: Sequence[Job],
+    errors: list[Exception],
+) -> Outcomes[Result]:
+    """Yields outcomes as units end: tasks of one job of Spark.
 
-    def __init__(
-        self, context: SparkContext, function: Callable[[Job], Result], jobs: Sequence[Job]
-    ) -> None:
-        from pyspark.accumulators import AccumulatorParam
+    Args:
+        errors: the error that ended the job, if any, is added to it.
+    """
+    from pyspark.accumulators import AccumulatorParam
 
-        class Collected(AccumulatorParam):  # type: ignore[misc]
-            """A list that tasks append to; this process receives the items as tasks end."""
+    class Collected(AccumulatorParam):  # type: ignore[misc]
+        """A list that tasks append to; this process receives the items as tasks end."""
 
-            def zero(self, value: list[Any]) -> list[Any]:
-                return []
+        def zero(self, value: list[Any]) -> list[Any]:
+            return []
 
-            def addInPlace(self, value1: list[Any], value2: list[Any]) -> list[Any]:
-                return [*value1, *value2]
+        def addInPlace(self, value1: list[Any], value2: list[Any]) -> list[Any]:
+            return [*value1, *value2]
 
-        self.error: Exception | None = None
-        self._ended: Accumulator[list[tuple[int, Outcome[Result]]]] = context.accumulator(
-            [], Collected()
-        )
-        units = context.parallelize(list(enumerate(jobs)), len(jobs))
-        is_local = (context.master or "").split("[")[0] == "local"
-        most = 1 if is_local else int(context.getConf().get(_MAX_FAILURES, _USUAL_FAILURES) or 1)
-        task = functools.partial(_task, function, min(ATTEMPTS, most), self._ended)
-        self._thread = threading.Thread(target=self._run, args=(units, task), daemon=True)
-        self._thread.start()
+    ended: Accumulator[list[tuple[int, Outcome[Result]]]] = context.accumulator([], Collected())
+    units = context.parallelize(list(enumerate(jobs)), len(jobs))
+    is_local = (context.master or "").split("[")[0] == "local"
+    # Attempts of a task before the job fails; there is one at a local master.
+    most = 1 if is_local else int(context.getConf().get("spark.task.maxFailures", "4") or 1)
+    task = functools.partial(_task, function, min(ATTEMPTS, most), ended)
 
-    def _run(self, units: Any, task: Callable[..., None]) -> None:
+    def work() -> None:
         try:
             units.foreach(task)
         except Exception as error:  # noqa: BLE001 - whatever Py4J makes of an error of the JVM
-            self.error = error
+            errors.append(error)
 
-    def outcomes(self) -> Iterator[tuple[int, Outcome[Any]]]:
-        """Yields outcomes as units end."""
-        sent, is_over = 0, False
-        while not is_over:
-            self._thread.join(_LOOK_S)
-            is_over = not self._thread.is_alive()
-            ended = self._ended.value
-            yield from ended[sent:]
-            sent = len(ended)
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    sent, is_over = 0, False
+    while not is_over:
+        thread.join(0.1)
+        is_over = not thread.is_alive()
+        outcomes = ended.value
+        yield from outcomes[sent:]
+        sent = len(outcomes)
 
 
 def _task(
@@ -223,14 +225,3 @@ def _task(
     if error is not None and not is_final(error) and number_of_attempt < attempts:
         raise error
     ended.add([(number, outcome)])
-
-
-def _given_up(error: Exception | None) -> CpmonError:
-    return CpmonError(
-        "Spark gave up before this was done",
-        code="spark-job-failed",
-        found=first_line(error) if error else "no answer from its executor",
-        effect="completed units are kept",
-        remedy="read the logs of its executors: they need cpmon and the same Python, memory"
-        " for a unit, and the store under the same path; then run the command again",
-    )

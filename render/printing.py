@@ -22,7 +22,6 @@ KEPT_CHARACTERS = 5
 _EXACT = Context(prec=400)
 """Precision that is sufficient for all digits of any float."""
 _CLEAN = Context(prec=SIGNIFICANT, rounding=ROUND_HALF_EVEN)
-_SUFFIXES = ("", "k", "M", "G", "T")
 
 
 class Style(StrEnum):
@@ -185,9 +184,9 @@ def _kept(number: Decimal) -> Printed:
 
 
 def _thousands(number: Decimal) -> Printed:
-    whole = fixed(number, 0)
-    text, size = f"{whole:f}", whole
-    for suffix in _SUFFIXES:
+    text, whole = "", fixed(number, 0)
+    size = whole
+    for suffix in ("", "k", "M", "G", "T"):
         text = f"{fixed(size, 0):f}{suffix}"
         if len(text) <= KEPT_CHARACTERS:
             break

@@ -26,18 +26,15 @@ from ..core.memory import memory_error
 from ..core.sql import name as quoted
 from ..core.sql import text as literal
 from ..core.text import one_line, printable
-from .text import GAP, markdown_table, text_lines
+from .text import GAP, markdown_table, text_lines, widths_of
 from .xlsx import Column, Sheet, workbook
 
 if TYPE_CHECKING:
     import duckdb
 
-_ISO = "%Y-%m-%dT%H:%M:%S.%fZ"
 _YEARS = "BETWEEN TIMESTAMP '0001-01-01' AND TIMESTAMP '9999-12-31 23:59:59.999999'"
 """Range of times in ISO-8601 and Python; DuckDB formats other ones and infinity."""
 _DECIMALS = 6
-_DIGITS = 38
-"""Digits of the decimal that Arrow has for DuckDB's HUGEINT, which can have one more."""
 _CONTROL = r"[\x00-\x1f\x7f-\x{9f}\x{200e}\x{200f}\x{2028}-\x{202e}\x{2066}-\x{2069}\x{feff}]"
 """Characters that `one_line` can change, as a regular expression of Arrow."""
 
@@ -140,16 +137,11 @@ def _spelled(table: pa.Table, sql_of: Callable[[str, pa.DataType], str]) -> pa.T
     if not any(expressions):
         return table
     texts = [f"{sql} AS c{n}" for n, sql in enumerate(expressions) if sql]
-    made = _query(f"SELECT {', '.join(texts)} FROM given", _numbered(table))
+    made = _query(f"SELECT {', '.join(texts)} FROM given", table)
     for n, sql in enumerate(expressions):
         if sql:
             table = table.set_column(n, table.column_names[n], made.column(f"c{n}"))
     return table
-
-
-def _numbered(table: pa.Table) -> pa.Table:
-    """Rename columns to c0, c1 ..., since names in DuckDB ignore case."""
-    return table.rename_columns([f"c{n}" for n in range(table.num_columns)])
 
 
 def _span_sql(column: str, kind: pa.DataType) -> str:
@@ -161,7 +153,7 @@ def _plain_sql(column: str, kind: pa.DataType) -> str:
     """SQL for times as ISO-8601 text in UTC, intervals and bytes as text; "" for other types."""
     if pa.types.is_timestamp(kind):
         time = _utc_sql(column, kind)
-        printed = f"strftime(TRY_CAST({time} AS TIMESTAMP), '{_ISO}')"
+        printed = f"strftime(TRY_CAST({time} AS TIMESTAMP), '%Y-%m-%dT%H:%M:%S.%fZ')"
         return f"CASE WHEN {_known_sql(time)} THEN {printed} ELSE CAST({time} AS VARCHAR) END"
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
         return f"lower(hex({column}))"
@@ -186,10 +178,13 @@ def _flat_sql(column: str, kind: pa.DataType) -> str:
     return _plain_sql(column, kind)
 
 
-def _query(sql: str, given: pa.Table) -> pa.Table:
-    """The answer of a query over the table `given`."""
+def _query(sql: str, table: pa.Table) -> pa.Table:
+    """The answer of a query over `given`, the table with columns c0, c1 ...
+
+    Their names are of no use, since names in DuckDB ignore case.
+    """
     with _scratch().cursor() as con:
-        con.register("given", given)
+        con.register("given", table.rename_columns([f"c{n}" for n in range(table.num_columns)]))
         return con.sql(sql).to_arrow_table()
 
 
@@ -236,7 +231,7 @@ def _objects(table: pa.Table) -> list[bytes]:
         for n, field in enumerate(table.schema)
     )
     objects = f"SELECT CAST(json_object({members}) AS BLOB) AS line FROM given"
-    lines: list[bytes] = _query(objects, _numbered(table)).column(0).to_pylist()
+    lines: list[bytes] = _query(objects, table).column(0).to_pylist()
     return lines
 
 
@@ -244,8 +239,8 @@ def _finite_sql(value: str, kind: pa.DataType) -> str:
     """SQL for a value with NaN and infinity, which JSON lacks, as null at any depth."""
     if pa.types.is_floating(kind):
         return f"CASE WHEN isfinite({value}) THEN {value} END"
-    if pa.types.is_decimal(kind) and kind.precision == _DIGITS and not kind.scale:
-        return f"CAST({value} AS HUGEINT)"
+    if pa.types.is_decimal(kind) and kind.precision == 38 and not kind.scale:
+        return f"CAST({value} AS HUGEINT)"  # Arrow's decimal for it can have one digit less
     if pa.types.is_map(kind):
         values = _finite_sql(f"map_values({value})", pa.list_(kind.item_type))
         return f"CASE WHEN {value} IS NOT NULL THEN map(map_keys({value}), {values}) END"
@@ -354,8 +349,6 @@ def _texts(column: pa.ChunkedArray) -> pa.Array:
 def _cell(value: Any) -> str:
     if value is None:
         return ""
-    if isinstance(value, bool):
-        return str(value).lower()
     if isinstance(value, float):
         return _short(value)
     return one_line(str(value)) if isinstance(value, str) else str(value)
@@ -389,7 +382,7 @@ def _text(parts: Iterator[pa.Table], title: str) -> Iterator[bytes]:
             columns = [
                 pa.concat_arrays([pa.array([n]), c]) for n, c in zip(names, cells, strict=True)
             ]
-            widths = [pc.max(pc.utf8_length(column)).as_py() for column in columns]
+            widths = widths_of(columns)
             head, *lines = text_lines(columns, left)
             rule = GAP.join("-" * width for width in widths)
             lines = [*([title, ""] if title else []), head, rule, *lines]

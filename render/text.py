@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import textwrap
 from collections.abc import Iterable, Sequence
 
@@ -53,7 +54,7 @@ def widths_of(columns: Iterable[pa.Array], least: Sequence[int] = ()) -> list[in
     return [max(pair) for pair in zip(widths, least or widths, strict=True)]
 
 
-def grid_lines(grids: Sequence[Grid], left: int, gap: str = GAP) -> list[list[str]]:
+def grid_lines(grids: Sequence[Grid], left: int, gap: str) -> list[list[str]]:
     """The lines of several grids with columns of a common width.
 
     Args:
@@ -72,16 +73,11 @@ def bullets(notes: Iterable[str]) -> list[str]:
 
 def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]], left: Sequence[bool]) -> str:
     """A Markdown table without a line feed at its end."""
+
+    def escaped(cell: str) -> str:
+        """A cell with bars and markup escaped; a backslash is literal in other cells."""
+        return re.sub(r"[\\|<]", r"\\\g<0>", cell) if "|" in cell or "<" in cell else cell
+
+    first, *others = (f"| {' | '.join(map(escaped, row))} |" for row in (head, *rows))
     rule = "|" + "|".join(":--" if to_left else "--:" for to_left in left) + "|"
-    return "\n".join([_markdown_row(head), rule, *map(_markdown_row, rows)])
-
-
-def _markdown_row(cells: Iterable[str]) -> str:
-    """A row; bars and markup inside cells are escaped."""
-    return "| " + " | ".join(map(_markdown_cell, cells)) + " |"
-
-
-def _markdown_cell(cell: str) -> str:
-    if "|" in cell or "<" in cell:  # otherwise a backslash is literal
-        cell = cell.replace("\\", "\\\\")
-    return cell.replace("|", "\\|").replace("<", "\\<")
+    return "\n".join([first, rule, *others])

@@ -118,28 +118,26 @@ class _Writer:
         return free
 
     def _put(self, values: Sequence[Any], formats: Sequence[Any]) -> None:
-        for number, (value, form) in enumerate(zip(values, formats, strict=True)):
-            self._cell(number, value, form)
-        self._row += 1
-
-    def _cell(self, number: int, value: Any, form: Any) -> None:
         page, row = self._page, self._row
-        match value:
-            case None:
-                pass
-            case bool():
-                page.write_boolean(row, number, value, form)
-            case int() if abs(value) > MAX_EXACT:
-                page.write_string(row, number, str(value), form)
-            case int() | float() | Decimal():
-                if math.isfinite(value):
-                    page.write_number(row, number, value, form)
-            case datetime() if value.replace(tzinfo=None) >= _FIRST_DAY:
-                page.write_datetime(row, number, value.replace(tzinfo=None), form or self._ticks)
-            case date() if not isinstance(value, datetime) and value >= _FIRST_DAY.date():
-                page.write_datetime(row, number, value, self._day)
-            case _:
-                page.write_string(row, number, printable(str(value))[:MAX_TEXT], form)
+        for number, (value, form) in enumerate(zip(values, formats, strict=True)):
+            match value:
+                case None:
+                    pass
+                case bool():
+                    page.write_boolean(row, number, value, form)
+                case int() if abs(value) > MAX_EXACT:
+                    page.write_string(row, number, str(value), form)
+                case int() | float() | Decimal():
+                    if math.isfinite(value):
+                        page.write_number(row, number, value, form)
+                case datetime() if value.replace(tzinfo=None) >= _FIRST_DAY:
+                    time = value.replace(tzinfo=None)
+                    page.write_datetime(row, number, time, form or self._ticks)
+                case date() if not isinstance(value, datetime) and value >= _FIRST_DAY.date():
+                    page.write_datetime(row, number, value, self._day)
+                case _:
+                    page.write_string(row, number, printable(str(value))[:MAX_TEXT], form)
+        self._row += 1
 
     def _format(self, column: Column, *, bold: bool) -> Any:
         properties = ({"num_format": column.format} if column.format else {}) | {"bold": bold}

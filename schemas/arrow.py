@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import functools
-from collections import defaultdict
-from importlib.resources import files
 
 import pyarrow as pa
 
 from .field import REST, Field, Type
 from .layout import Layout
-from .registry import fingerprint, tables
+from .registry import fingerprint, shipped_rows, tables
 from .registry import layout as find
 from .unplaced import Unplaced, unplaced
 
@@ -22,25 +19,29 @@ TEXT = pa.dictionary(pa.int32(), pa.string())
 """Text is dictionary-encoded, since names repeat every interval."""
 
 
-def _read_columns() -> dict[str, list[pa.Field]]:
-    """Reads `columns.csv`: table -> columns that are in no layout."""
-    text = (files(__package__) / "columns.csv").read_text(encoding="utf-8")
-    columns: dict[str, list[pa.Field]] = defaultdict(list)
-    for row in csv.DictReader(text.splitlines()):
-        kind = TEXT if row["kind"] == "text" else pa.type_for_alias(row["kind"])
-        metadata = {key: row[key] for key in ("meaning", "type", "unit") if row[key]}
-        columns[row["table"]].append(pa.field(row["name"], kind, metadata=metadata))
-    return columns
+_LISTED = shipped_rows("columns.csv")
 
 
-_COLUMNS = _read_columns()
-ROW = tuple(_COLUMNS["row"])
+def _columns(table: str) -> list[pa.Field]:
+    """The columns of a table that are in no layout."""
+    return [
+        pa.field(
+            row["name"],
+            TEXT if row["kind"] == "text" else pa.type_for_alias(row["kind"]),
+            metadata={key: row[key] for key in ("meaning", "type", "unit") if row[key]},
+        )
+        for row in _LISTED
+        if row["table"] == table
+    ]
+
+
+ROW = tuple(_columns("row"))
 """First columns of every landed row; `system` and `dump` are in the name of the folder."""
-(ENTRY, CODE), (TAIL,) = _COLUMNS["entry"], _COLUMNS["tail"]
+(ENTRY, CODE), (TAIL,) = _columns("entry"), _columns("tail")
 
 
 def _table(name: str, title: str, *above: pa.Field) -> pa.Schema:
-    return pa.schema([*above, *_COLUMNS[name]], metadata={"table": name, "title": title})
+    return pa.schema([*above, *_columns(name)], metadata={"table": name, "title": title})
 
 
 RAW = _table("record_raw", "Records without a layout, as they are", *ROW)
@@ -91,9 +92,14 @@ def arrow_schema(layout: Layout) -> pa.Schema:
     )
 
 
+def _chain(layout: Layout) -> tuple[Layout, ...]:
+    """A layout behind the record and the entries that enclose it, outermost first."""
+    return (*_chain(find(layout.parent)), layout) if layout.parent else (layout,)
+
+
 def row_keys(layout: Layout) -> tuple[Field, ...]:
     """The key fields of a row; those of the record come first."""
-    return (*outer_keys(layout), *layout.keys)
+    return tuple(key for each in _chain(layout) for key in each.keys)
 
 
 def owner_keys(layout: Layout) -> tuple[str, ...]:
@@ -104,44 +110,33 @@ def owner_keys(layout: Layout) -> tuple[str, ...]:
     without keys are identified by their place alone.
     """
     names = tuple(key.name for key in row_keys(layout))
-    return (*names, ENTRY.name) if layout.parent and _counts_place(layout) else names
-
-
-def _counts_place(entry: Layout) -> bool:
-    """Whether the place of an entry belongs to its key."""
-    group = next(g for g in find(entry.parent).groups if g.entry.name == entry.name)
-    return not entry.keys or (isinstance(group.count, int) and group.count > 1)
+    if not layout.parent:
+        return names
+    group = next(g for g in find(layout.parent).groups if g.entry.name == layout.name)
+    counts_place = not layout.keys or (isinstance(group.count, int) and group.count > 1)
+    return (*names, ENTRY.name) if counts_place else names
 
 
 def told_apart(layout: Layout) -> tuple[str, ...]:
     """Columns that are unique in a dump and time stamp: owner keys and slots."""
-    slots = (slot.name for around in (*_around(layout), layout) for slot in around.slots)
+    slots = (slot.name for each in _chain(layout) for slot in each.slots)
     return (*owner_keys(layout), *slots)
 
 
 def outer_keys(layout: Layout) -> tuple[Field, ...]:
     """The keys that entries of a group inherit from the enclosing record; none for a record."""
-    return row_keys(find(layout.parent)) if layout.parent else ()
+    return tuple(key for each in _chain(layout)[:-1] for key in each.keys)
 
 
 def inherited(layout: Layout) -> tuple[Field, ...]:
     """The columns that entries inherit from enclosing ones: keys, slots, syncs."""
-    around = _around(layout)
-    slots = (field for each in around for field in (*each.slots, *each.syncs))
+    slots = (field for each in _chain(layout)[:-1] for field in (*each.slots, *each.syncs))
     return (*outer_keys(layout), *slots)
 
 
 def syncs(layout: Layout) -> tuple[str, ...]:
     """The two columns that differ if a row's block was being written; empty without these."""
-    return tuple(field.name for each in (*_around(layout), layout) for field in each.syncs)
-
-
-def _around(layout: Layout) -> tuple[Layout, ...]:
-    """The enclosing record and entries, outermost first; empty for a record."""
-    if not layout.parent:
-        return ()
-    above = find(layout.parent)
-    return (*_around(above), above)
+    return tuple(field.name for each in _chain(layout) for field in each.syncs)
 
 
 def schemas() -> dict[str, pa.Schema]:

@@ -33,9 +33,8 @@ def describe(layout: Layout, release: str = "") -> Iterator[Described]:
     for row in sorted(rows, key=_place):
         if isinstance(row, Field):
             if row.end <= end:
-                yield _field(layout.name, row)
-                yield from (_field(layout.name, bit) for bit in effective.bits_of(row))
-                yield from (_field(layout.name, code) for code in effective.codes_of(row))
+                for field in (row, *effective.bits_of(row), *effective.codes_of(row)):
+                    yield _field(layout.name, field)
         elif row.end <= end:
             yield _group(layout.name, row)
             yield from (_field(row.entry.name, label) for label in row.labels)
@@ -71,6 +70,11 @@ def _field(table: str, field: Field) -> Described:
 
 def _group(table: str, group: Group) -> Described:
     at = group.start if isinstance(group.start, int) else None
+    where = "" if at is not None else f" from {group.start}"
+    each = f"{group.stride} bytes each"
+    if group.stride == REST:
+        each = "sharing the rest of the record"
+    extent = f"table {group.entry.name}: {group.count} entries{where}, {each}"
     return dict.fromkeys(COLUMNS) | {
         "table_name": table,
         "offset": at,
@@ -81,17 +85,8 @@ def _group(table: str, group: Group) -> Described:
         "since": group.since or None,
         "until": group.until or None,
         "provenance": str(group.provenance),
-        "meaning": f"{group.meaning} ({_extent(group)})".strip(),
+        "meaning": f"{group.meaning} ({extent})".strip(),
     }
-
-
-def _extent(group: Group) -> str:
-    """Place and number of the entries."""
-    each = f"{group.stride} bytes each"
-    if group.stride == REST:
-        each = "sharing the rest of the record"
-    where = "" if isinstance(group.start, int) else f" from {group.start}"
-    return f"table {group.entry.name}: {group.count} entries{where}, {each}"
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..core.errors import LayoutError
 from .field import HEADER, HEADER_LENGTH, Field, Provenance, Role, Type
-from .release import Release, ends_before, parse_release, release_key
+from .release import ends_before, parse_release, release_key
 
 
 class Kind(StrEnum):
@@ -219,8 +219,7 @@ class Layout:
     def at(self, release: str) -> Layout:
         """The layout of a release, without fields that it does not have.
 
-        Returns this object if nothing differs. Fields appended by later releases stay, since the
-        length of a record shows which of them it has.
+        Returns this object if nothing differs; see `absent`.
 
         Raises:
             LayoutError: the release is not made of numbers and points.
@@ -251,17 +250,14 @@ class Layout:
         rows: list[Field | Group] = [*self.columns, *self.groups]
         ended = {r.name for r in rows if r.until and now.is_behind(parse_release(r.until))}
         later = {r.name for r in rows if r.since and now.is_before(parse_release(r.since))}
-        reach = self._reach(now)
-        inside = {s.name for s in self._spans if s.offset < s.end <= reach}
-        return frozenset(ended | (later & (self.replacing | inside)))
-
-    def _reach(self, now: Release) -> int:
-        """Bytes that a release certainly has; later fields inside them were reserved there."""
         lengths = [n for r, n in self.lengths if release_key(r) <= now.key]
         ends = [
             s.end for s in self._spans if not s.since or not now.is_before(parse_release(s.since))
         ]
-        return max([*lengths, *ends], default=0)
+        # Bytes that the release certainly has; later fields inside them were reserved there.
+        reach = max([*lengths, *ends], default=0)
+        inside = {s.name for s in self._spans if s.offset < s.end <= reach}
+        return frozenset(ended | (later & (self.replacing | inside)))
 
     @functools.cached_property
     def replacing(self) -> frozenset[str]:

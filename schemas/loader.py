@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import Any, TypeVar
 
 from ..core.errors import LayoutError
@@ -139,7 +140,7 @@ class Sources:
     fields: dict[str, list[Row]] = field(default_factory=dict)
 
 
-def read(root: Traversable) -> Sources:
+def read(root: Path) -> Sources:
     """All CSVs below a folder of layouts: `records.csv`, `lengths.csv`, `dNN_*/*.csv`.
 
     Files that do not exist are empty.
@@ -148,27 +149,33 @@ def read(root: Traversable) -> Sources:
         LayoutError: a file has other columns, or cannot be read, or records.csv names two records
             of one number; the file is named.
     """
-    files = {file.name.removesuffix(".csv"): file for file in layout_files(root)}
     records = _rows(root / "records.csv", RECORD_COLUMNS)
-    _check_numbers(records, str(root / "records.csv"))
+    names: dict[tuple[str, str], str] = {}
+    for row in records:
+        domain, record, dsect = row["domain"], row["record"], row["dsect"]
+        first = names.setdefault((domain, record), dsect)
+        if first != dsect:
+            raise LayoutError(
+                f"two rows have the number {domain}.{record}",
+                code="record-number-duplicate",
+                place=str(root / "records.csv"),
+                expected="one record of that number",
+                found=f"{first} and {dsect}",
+                effect="no layout was loaded",
+                remedy="delete the row of the record that is wrong",
+            )
     return Sources(
         records,
         _rows(root / "lengths.csv", LENGTH_COLUMNS),
-        {name: _rows(file, COLUMNS) for name, file in files.items()},
+        {file.stem: _rows(file, COLUMNS) for file in layout_files(root)},
     )
 
 
-def layout_files(root: Traversable) -> list[Traversable]:
+def layout_files(root: Path) -> list[Path]:
     """The layout files of a folder, those of records and of entries; none where it is missing."""
-    entries = root.iterdir() if root.is_dir() else ()
-    folders = [f for f in entries if f.name[:1] == "d" and f.name[1:3].isdigit()]
-    return [
-        file
-        for folder in sorted(folders, key=lambda folder: folder.name)
-        if folder.is_dir()
-        for file in sorted(folder.iterdir(), key=lambda file: file.name)
-        if file.name.endswith(".csv")
-    ]
+    entries = sorted(root.iterdir()) if root.is_dir() else ()
+    folders = [f for f in entries if re.match(r"d\d\d", f.name) and f.is_dir()]
+    return [file for f in folders for file in sorted(f.iterdir()) if file.suffix == ".csv"]
 
 
 def to_csv(rows: Iterable[Row], columns: Sequence[str]) -> str:
@@ -180,7 +187,7 @@ def to_csv(rows: Iterable[Row], columns: Sequence[str]) -> str:
     return out.getvalue()
 
 
-def _rows(file: Traversable, columns: Sequence[str]) -> list[Row]:
+def _rows(file: Path, columns: Sequence[str]) -> list[Row]:
     if not file.is_file():
         return []
     try:
@@ -214,50 +221,27 @@ def _rows(file: Traversable, columns: Sequence[str]) -> list[Row]:
     return [{column: row.get(column, "") for column in columns} for row in rows]
 
 
-def _check_numbers(records: Iterable[Row], place: str) -> None:
-    """Check that no two records have the same number."""
-    names: dict[tuple[str, str], str] = {}
-    for row in records:
-        domain, record, dsect = row["domain"], row["record"], row["dsect"]
-        first = names.setdefault((domain, record), dsect)
-        if first != dsect:
-            raise LayoutError(
-                f"two rows have the number {domain}.{record}",
-                code="record-number-duplicate",
-                place=place,
-                expected="one record of that number",
-                found=f"{first} and {dsect}",
-                effect="no layout was loaded",
-                remedy="delete the row of the record that is wrong",
-            )
-
-
 Word = TypeVar("Word", Type, Role, Kind, Provenance)
-
-TEXT_COLUMNS = ("name", "of", "code", "unit", "since", "until", "meaning")
 
 
 def build(sources: Sources) -> list[Layout]:
     """The layouts of every record that has a file, sorted by domain and record.
 
     Raises:
-        LayoutError: a file is inconsistent or has an unknown word.
+        LayoutError: a file is inconsistent or has an unknown word; its place is the record's name.
     """
-    layouts = [_record(row, sources) for row in sources.records if row["dsect"] in sources.fields]
+    layouts = []
+    for record in sources.records:
+        if (name := record["dsect"]) in sources.fields:
+            try:
+                layouts.append(_layout(record, sources))
+            except LayoutError as error:
+                error.place = name
+                raise
+            except ValueError as error:
+                problem = f"{name}: a number is expected"
+                raise LayoutError(problem, place=name, found=str(error)) from None
     return sorted(layouts, key=lambda layout: (layout.domain, layout.record))
-
-
-def _record(record: Row, sources: Sources) -> Layout:
-    """The layout of a record; an error has the name of the record as its place."""
-    name = record["dsect"]
-    try:
-        return _layout(record, sources)
-    except LayoutError as error:
-        error.place = name
-        raise
-    except ValueError as error:
-        problem = f"{name}: a number is expected"
-        raise LayoutError(problem, place=name, found=str(error)) from None
 
 
 def _layout(record: Row, sources: Sources) -> Layout:
@@ -427,6 +411,7 @@ def _field(name: str, row: Row) -> Field:
             expected=f"bytes 0 to {LONGEST_RECORD - 1} or some of them",
             found=f"offset {offset}, length {length}",
         )
+    texts = ("name", "of", "code", "unit", "since", "until", "meaning")
     return Field(
         offset=offset,
         length=length,
@@ -434,7 +419,7 @@ def _field(name: str, row: Row) -> Field:
         role=_word(Role, row["role"], place) if row["role"] else None,
         provenance=_word(Provenance, row["provenance"], place),
         behind=behind,
-        **{column: row[column] for column in TEXT_COLUMNS},
+        **{column: row[column] for column in texts},
     )
 
 

@@ -7,15 +7,13 @@ delta exists only between two samples of one. `owners.csv` names what begins and
 
 from __future__ import annotations
 
-import csv
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 
 from .field import Field
 from .layout import Layout
-from .registry import record_of
+from .registry import record_of, shipped_rows
 
 ELAPSED = "elapsed"
 """In place of a whole: the time between the two samples, in TOD units."""
@@ -100,57 +98,41 @@ def limit_of(layout: Layout, field: Field) -> Limit:
 
 def parts_of(layout: Layout, of: str = "deltas") -> Sequence[Parts]:
     """The rows of `parts.csv` of a table: about its deltas, or about its `values` as recorded."""
-    return [
-        Parts(
-            tuple(row["parts"].split()),
-            tuple(row["whole"].split()),
-            float(row["spare"]),
-            tuple(row["blank"].split()),
-        )
-        for row in _rows("parts.csv")
-        if row["table"] == layout.name and row["of"] == of
-    ]
+    found = []
+    for row in shipped_rows("parts.csv"):
+        if (row["table"], row["of"]) == (layout.name, of):
+            parts, whole, blank = (tuple(row[c].split()) for c in ("parts", "whole", "blank"))
+            found.append(Parts(parts, whole, float(row["spare"]), blank))
+    return found
 
 
 @functools.cache
 def _owners() -> dict[str, Owner]:
-    return {
-        table: Owner(
-            tuple(_events(row)),
-            tuple(row["identity"].split()),
-            row["from_zero"] == "yes",
-            _place(row["clock"], table) if row["clock"] else None,
-            tuple(row["watched"].split()),
-        )
-        for row in _rows("owners.csv")
-        for table in row["tables"].split()
-    }
-
-
-def _events(row: dict[str, str]) -> Iterator[Event]:
-    for column in ("begun_by", "ended_by"):
-        for table in row[column].split():
-            yield Event(table, column == "begun_by")
-
-
-def _place(clock: str, table: str) -> tuple[str, str]:
-    above, _, name = clock.rpartition(".")
-    return above or table, name
+    owners = {}
+    for row in shipped_rows("owners.csv"):
+        events = [
+            Event(table, column == "begun_by")
+            for column in ("begun_by", "ended_by")
+            for table in row[column].split()
+        ]
+        identity, watched = (tuple(row[column].split()) for column in ("identity", "watched"))
+        above, _, name = row["clock"].rpartition(".")
+        for table in row["tables"].split():
+            clock = (above or table, name) if name else None
+            owners[table] = Owner(
+                tuple(events), identity, row["from_zero"] == "yes", clock, watched
+            )
+    return owners
 
 
 @functools.cache
 def _limits() -> dict[tuple[str, str], Limit]:
     """(table, field), (table, /unit) or ("", /unit) -> the limit."""
     limits = {}
-    for row in _rows("limits.csv"):
+    for row in shipped_rows("limits.csv"):
         most = float(row["per_second"]) if row["per_second"] else None
         limit = Limit(most, row["slips"] == "yes", row["twin"])
         for table in row["tables"].split() or [""]:
             for name in row["fields"].split() or [f"/{row['unit']}"]:
                 limits[table, name] = limit
     return limits
-
-
-def _rows(name: str) -> list[dict[str, str]]:
-    text = (files(__package__) / name).read_text(encoding="utf-8")
-    return list(csv.DictReader(text.splitlines()))

@@ -5,13 +5,13 @@ A site's own layouts override the shipped ones; CPMON_SCHEMAS or `use` names the
 
 from __future__ import annotations
 
+import csv
 import functools
 import hashlib
 import io
 import json
 import os
 import zipfile
-from importlib.resources import files
 from pathlib import Path
 
 import msgspec
@@ -29,7 +29,13 @@ def home() -> Path:
 
 def shipped() -> Sources:
     """The layouts that come with cpmon."""
-    return read(files(__package__))
+    return read(home())
+
+
+def shipped_rows(name: str) -> list[dict[str, str]]:
+    """The rows of a CSV beside the layouts, such as `limits.csv`."""
+    text = (home() / name).read_text(encoding="utf-8")
+    return list(csv.DictReader(text.splitlines()))
 
 
 def overlay(base: Sources, site: Sources) -> Sources:
@@ -56,7 +62,7 @@ def build_all(sources: Sources, folder: Path | None) -> list[Layout]:
     except LayoutError as error:
         if folder is not None:
             table = error.problem.split(".")[0].split(":")[0].split()[-1]
-            own = {file.name.removesuffix(".csv"): str(file) for file in layout_files(folder)}
+            own = {file.stem: str(file) for file in layout_files(folder)}
             record = own.get(str(error.place), str(folder / "records.csv"))
             error.place = own.get(table, record)
         raise
@@ -65,7 +71,7 @@ def build_all(sources: Sources, folder: Path | None) -> list[Layout]:
 def site_files(folder: Path) -> list[Path]:
     """The files of a folder that layouts are read from."""
     lists = [file for name in ("records.csv", "lengths.csv") if (file := folder / name).exists()]
-    return [*lists, *(Path(str(file)) for file in layout_files(folder))]
+    return [*lists, *layout_files(folder)]
 
 
 def site_archive(folder: Path) -> tuple[bytes, int]:
@@ -186,7 +192,7 @@ def _loaded() -> _Loaded:
 
 
 def _load() -> _Loaded:
-    columns = (files(__package__) / "columns.csv").read_text(encoding="utf-8")
+    columns = (home() / "columns.csv").read_text(encoding="utf-8")
     text = json.dumps([vars(_sources()), columns], sort_keys=True)
     digest = hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
     return _Loaded(digest, tuple(build_all(_sources(), site_folder())))

@@ -23,7 +23,6 @@ UNNAMED = "?"
 """Release of a dump that names none; it may lack fields that some release no longer has."""
 
 _FORM = re.compile(r"(\d+(?:\.\d+)*)(?:([+-])callevel((?:\.\d+)*))?")
-_WORDS = {"since": "5.3.0, or 7.3.0+callevel.5", "until": "5.2.0, or 7.3.0-callevel.5"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +114,12 @@ def check_bounds(since: str, until: str, place: str) -> None:
     Raises:
         LayoutError: with the place of the row.
     """
-    for column, text, sign in (("since", since, "+"), ("until", until, "-")):
+    for column, text, sign, example in (
+        ("since", since, "+", "5.3.0"),
+        ("until", until, "-", "5.2.0"),
+    ):
         match = _FORM.fullmatch(text)
         if text and (not match or (match[2] and (match[2] != sign or not match[3]))):
             problem = f"{place}: `{column}` is no release"
-            raise LayoutError(problem, expected=_WORDS[column], found=text)
+            expected = f"{example}, or 7.3.0{sign}callevel.5"
+            raise LayoutError(problem, expected=expected, found=text)

@@ -106,7 +106,8 @@ def raw_name(field: Field) -> str:
 def _guest_text(text: bytes) -> str:
     if text[:1].isalnum():
         return text.decode("latin-1").rstrip(PAD)
-    return text.decode(EBCDIC).rstrip(PAD) if is_ebcdic(text) else text.hex().upper()
+    is_ebcdic = all(FIRST_EBCDIC <= byte < LAST_CONTROL for byte in text.rstrip(b"\0"))
+    return text.decode(EBCDIC).rstrip(PAD) if is_ebcdic else text.hex().upper()
 
 
 COMPUTED: dict[Type, Callable[[Any], Any]] = {
@@ -149,15 +150,15 @@ def _sequel(
 
 
 def _entries(group: Group, length: Number, base: Number, release: str) -> c.Construct:
-    start, stride = _operand(group.start), _stride(group, length)
+    def stride(this: Context) -> int:
+        return _stride(group, this, length(this))
+
     body = _body(group.entry, lambda this: stride(this._), lambda this: this._base, release)
-    return c.Array(
-        lambda this: entry_count(group, this, length(this)),
-        c.Pointer(
-            lambda this: base(this) + start(this) + this._index * stride(this),
-            c.Struct("_base" / c.Tell, *body),
-        ),
+    at = c.Pointer(
+        lambda this: base(this) + _operand(group.start, this) + this._index * stride(this),
+        c.Struct("_base" / c.Tell, *body),
     )
+    return c.Array(lambda this: _entry_count(group, this, length(this)), at)
 
 
 def _witness(layout: Layout, when: Condition, length: Number, base: Number) -> c.Construct:
@@ -171,19 +172,19 @@ def _witnessed(when: Condition) -> str:
     return f"_{when.field}_{'_'.join(prefix.hex() for prefix in when.prefixes)}"
 
 
-def _operand(operand: int | str) -> Number:
-    return lambda this: operand if isinstance(operand, int) else this[operand]
+def _operand(operand: int | str, values: Context) -> Any:
+    return operand if isinstance(operand, int) else values[operand]
 
 
-def _stride(group: Group, length: Number) -> Number:
+def _stride(group: Group, values: Context, length: int) -> int:
     """Distance of entries; entries that share the rest of a record have equal parts."""
     if group.stride != REST:
-        return _operand(group.stride)
-    start, count = _operand(group.start), _operand(group.count)
-    return lambda this: max(0, length(this) - start(this)) // max(1, count(this) or 0)
+        return int(_operand(group.stride, values))
+    start, count = _operand(group.start, values), _operand(group.count, values)
+    return int(max(0, length - start) // max(1, count or 0))
 
 
-def entry_count(group: Group, values: Context, length: int) -> int:
+def _entry_count(group: Group, values: Context, length: int) -> int:
     """Number of entries of a group in a record: the claimed number, as far as they fit.
 
     Args:
@@ -194,11 +195,10 @@ def entry_count(group: Group, values: Context, length: int) -> int:
         found = values[_witnessed(group.when)]
         if found is None or not group.when.holds(found):
             return 0
-    named = (values[o] for o in (group.start, group.stride, group.count) if o in values)
-    if None in list(named):
+    if None in [values[o] for o in (group.start, group.stride, group.count) if o in values]:
         return 0
-    start, count = (_operand(o)(values) for o in (group.start, group.count))
-    stride = _stride(group, lambda _: length)(values)
+    start, count = (_operand(o, values) for o in (group.start, group.count))
+    stride = _stride(group, values, length)
     if start < 0 or stride <= 0:
         return 0
     return int(max(0, min(count, (length - start) // stride)))
@@ -206,26 +206,16 @@ def entry_count(group: Group, values: Context, length: int) -> int:
 
 def _tail(layout: Layout, groups: tuple[Group, ...], length: Number, base: Number) -> c.Construct:
     def start(this: Context) -> int:
-        ends = [f.end_in(length(this)) for f in layout.fields[-1:]]
-        ends.append(layout.length)
+        ends = [layout.length, *(f.end_in(length(this)) for f in layout.fields[-1:])]
         for group in groups:
-            count = entry_count(group, this, length(this))
-            if count:
-                ends.append(_operand(group.start)(this) + count * _stride(group, length)(this))
+            if count := _entry_count(group, this, length(this)):
+                stride = _stride(group, this, length(this))
+                ends.append(_operand(group.start, this) + count * stride)
         return int(max(ends))
 
-    return c.If(
-        lambda this: length(this) > start(this),
-        c.Pointer(
-            lambda this: base(this) + start(this),
-            c.Bytes(lambda this: length(this) - start(this)),
-        ),
-    )
-
-
-def is_ebcdic(text: bytes) -> bool:
-    """Whether EBCDIC text has no control characters except trailing zeros."""
-    return all(FIRST_EBCDIC <= byte < LAST_CONTROL for byte in text.rstrip(b"\0"))
+    rest = c.Bytes(lambda this: length(this) - start(this))
+    at = c.Pointer(lambda this: base(this) + start(this), rest)
+    return c.If(lambda this: length(this) > start(this), at)
 
 
 def _wire(field: Field, length: Number) -> c.Construct:

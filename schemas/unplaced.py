@@ -10,12 +10,10 @@ the dump names this offset, which applies to this dump alone; the landed dump is
 
 from __future__ import annotations
 
-import csv
 import functools
 import hashlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from importlib.resources import files
 from typing import Annotated
 
 import msgspec
@@ -23,7 +21,7 @@ import msgspec
 from ..core.errors import LayoutError, unknown
 from .field import Field, Provenance, Role, Type
 from .layout import Layout
-from .registry import by_record, fingerprint, layout
+from .registry import by_record, fingerprint, layout, shipped_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +71,7 @@ def unplaced(layout: Layout) -> list[Unplaced]:
 @functools.cache
 def all_unplaced() -> tuple[Unplaced, ...]:
     """Every row of the file."""
-    text = (files(__package__) / "unplaced.csv").read_text(encoding="utf-8")
-    return tuple(Unplaced(**row) for row in csv.DictReader(text.splitlines()))
+    return tuple(Unplaced(**row) for row in shipped_rows("unplaced.csv"))
 
 
 def still_unplaced(places: Iterable[AssumedPlace], where: Callable[[str], str] = str) -> Places:
@@ -92,10 +89,21 @@ def still_unplaced(places: Iterable[AssumedPlace], where: Callable[[str], str] =
         name, stands = f"{place.record}.{place.field}", where(f"assumed[{number}]")
         if name not in rows:
             raise unknown("field to assume a place of", name, rows, place=stands)
-        record = layout(place.record)
-        if rows[name] in unplaced(record):
-            _check_reserved(record, place, stands)
-            used.append(place)
+        record, end = layout(place.record), place.offset + place.length
+        if rows[name] not in unplaced(record):
+            continue
+        reserved = [field for field in record.fields if field.type is Type.RESERVED]
+        if not any(field.offset <= place.offset and end <= field.end for field in reserved):
+            free = ", ".join(f"{field.offset} to {field.end - 1}" for field in reserved)
+            raise LayoutError(
+                f"the assumed place of {place} is not reserved",
+                code="assumed-field-not-reserved",
+                place=stands,
+                expected=f"bytes within {free or 'none'}",
+                found=f"{place.offset} to {end - 1}",
+                remedy="name an offset and a length within reserved bytes of the record",
+            )
+        used.append(place)
     return tuple(used)
 
 
@@ -120,36 +128,21 @@ def fingerprint_with(places: Places) -> str:
 def with_places(record: Layout, places: Places) -> Layout:
     """A layout with fields at assumed places; the same object without such fields."""
     rows = {row.name: row for row in unplaced(record)}
-    own = [p for p in places if p.record == record.name and p.field in rows]
+    own = [(rows[p.field], p) for p in places if p.record == record.name and p.field in rows]
     if not own:
         return record
-    fields = [*record.fields, *(_placed(rows[place.field], place) for place in own)]
-    return replace(record, fields=tuple(sorted(fields, key=lambda field: field.offset)))
-
-
-def _check_reserved(record: Layout, place: AssumedPlace, stands: str) -> None:
-    reserved = [field for field in record.fields if field.type is Type.RESERVED]
-    end = place.offset + place.length
-    if not any(field.offset <= place.offset and end <= field.end for field in reserved):
-        raise LayoutError(
-            f"the assumed place of {place} is not reserved",
-            code="assumed-field-not-reserved",
-            place=stands,
-            expected="bytes within "
-            + (", ".join(f"{f.offset} to {f.end - 1}" for f in reserved) or "none"),
-            found=f"{place.offset} to {end - 1}",
-            remedy="name an offset and a length within reserved bytes of the record",
+    placed = [
+        Field(
+            place.offset,
+            place.length,
+            Type(row.type),
+            row.name,
+            role=Role(row.role),
+            unit=row.unit,
+            provenance=Provenance.ASSUMED,
+            meaning=f"{row.meaning}; place assumed by {place.source}",
         )
-
-
-def _placed(row: Unplaced, place: AssumedPlace) -> Field:
-    return Field(
-        place.offset,
-        place.length,
-        Type(row.type),
-        row.name,
-        role=Role(row.role),
-        unit=row.unit,
-        provenance=Provenance.ASSUMED,
-        meaning=f"{row.meaning}; place assumed by {place.source}",
-    )
+        for row, place in own
+    ]
+    fields = sorted([*record.fields, *placed], key=lambda field: field.offset)
+    return replace(record, fields=tuple(fields))

@@ -1,157 +1,27 @@
-"""Merges items of a page into a layout file: rows, roles, spans of releases, contradictions."""
+"""Merges items of a page into a layout file: rows, spans of releases, contradictions."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ...core.errors import LayoutError
-from ..field import REST, WIDTHS, Provenance, Role, Type
+from ..field import REST, Provenance, Type
 from ..loader import COLUMNS, Row
-from ..release import is_within, release_key
-from ..unplaced import all_unplaced
-from .items import BitItem, CodeItem, Item
+from ..release import ends_before, is_within, release_key
+from .items import FITTING, Habits, Item, Items, bit_row, code_row, rest_row, rows_of
 from .page import Page
 from .page_rows import BitRow, PageRow
-
-FITTING: Mapping[str, frozenset[str]] = {
-    "Character": frozenset(Type) - {Type.GROUP, Type.BIT, Type.CODE},
-    "Bitstring": frozenset({"bits", "unsigned", "packed", "tod", "timer", "guest"}),
-    "Unsigned": frozenset({"unsigned", "bits", "packed", "tod", "timer"}),
-    "Signed": frozenset({"signed", "timer", "bits"}),
-    "Address": frozenset({"unsigned", "bits"}),
-}
-"""Type on a page -> types of a layout that it does not contradict. IBM writes clocks and numbers of
-eight bytes as Character or Bitstring, so only signs, and text for numbers, are contradictions."""
-
-CLOCK = re.compile(r"\btod\b|time[- ]of[- ]day", re.IGNORECASE)
-_ROLES = {"char": "text", "guest": "text", "packed": "text", "bits": "flag", "tod": "time"}
-"""Roles that follow from the type. A number could be many things; a level
-does the least harm."""
-
-
-MOST = 0.75
-"""Share of layouts with the same properties of a field that another record then takes over."""
-
-
-_TIME_SETS = re.compile("_(mt1|pro)$")
-"""Ends of the names of the second and third set of processor times, each like the first."""
-
-
-class Habits:
-    """Properties of fields by name and length in the known layouts."""
-
-    def __init__(self, files: Mapping[str, Sequence[Row]]) -> None:
-        self._files = files
-        self._rows: dict[tuple[str, str], list[Row]] = defaultdict(list)
-        for rows in files.values():
-            for row in rows:
-                self._rows[row["name"], row["length"]].append(row)
-
-    def of(self, table: str, item: Item, *, keys: bool) -> tuple[str, str, str] | None:
-        """(type, role, unit) of the field in this table, else in most layouts.
-
-        None if they differ. `keys`: whether keys of other records count.
-        """
-        fitting = FITTING.get(item.row.word, frozenset()) - {Type.RESERVED}
-        for row in self._files.get(table, ()):
-            is_same = (row["name"], row["length"]) == (item.name, str(item.length))
-            if is_same and row["type"] in fitting:
-                return row["type"], row["role"], row["unit"]
-        name, length = _TIME_SETS.sub("", item.name), str(item.length)
-        candidates = [(r["type"], r["role"], r["unit"]) for r in self._rows[name, length]]
-        candidates = candidates or [
-            (r.type, r.role, r.unit) for r in all_unplaced() if r.name == item.name
-        ]
-        counts = Counter(row for row in candidates if row[0] in fitting)
-        if not counts:
-            return None
-        (first, times), *_ = counts.most_common(1)
-        if times < MOST * counts.total() or (first[1] == Role.KEY and not keys):
-            return None
-        return first
-
-
-def rows_of(table: str, item: Item, habits: Habits, *, keys: bool = False) -> dict[str, list[Row]]:
-    """The rows for a field, by file: the table's own, and that of entries which it needs.
-
-    A field whose role is a guess has a mark `_doubt`.
-
-    Args:
-        keys: whether the table is new, so that a key may follow from other records'.
-    """
-    if not item.is_array or item.is_reserved:
-        return {table: _field_rows(table, item, habits, keys=keys)}
-    parts = item.parts or (replace(item, offset=0, count=1, of=""),)
-    group = _row(item.offset, item.length, Type.GROUP, item.name, meaning=item.row.meaning)
-    group["count"] = str(item.count)
-    file = f"{table}_{item.name}"
-    entry = [row for part in parts for row in _field_rows(file, part, habits, keys=False)]
-    return {table: [group], file: entry}
-
-
-def rest_row(item: Item) -> Row:
-    """The row for bytes up to the end of a record: the text of a command, as a rule."""
-    kind = Type.BITS if item.row.word == "Bitstring" else Type.CHAR
-    row = _row(item.offset, 0, kind, item.name, meaning=item.row.meaning)
-    return row | {"length": REST, "role": _ROLES[kind]}
-
-
-def _bit_row(item: Item, bit: BitItem) -> Row:
-    """The row for named bits of a field."""
-    row = _row(item.offset + bit.byte, 1, Type.BIT, bit.name, meaning=bit.row.meaning)
-    return row | {"of": item.name, "code": f"{bit.mask:02X}", "role": "flag"}
-
-
-def _code_row(item: Item, code: CodeItem) -> Row:
-    """The row for a named value of a field."""
-    row = _row(item.offset, item.length, Type.CODE, code.name, meaning=code.row.meaning)
-    return row | {"of": item.name, "code": code.digits, "role": "flag"}
-
-
-def _field_rows(table: str, item: Item, habits: Habits, *, keys: bool) -> list[Row]:
-    if item.is_reserved:
-        length = item.end - item.offset
-        return [_row(item.offset, length, Type.RESERVED, "*", meaning=item.row.meaning)]
-    habit, own = habits.of(table, item, keys=keys), _type(item)
-    kind, role, unit = habit or (own, _ROLES.get(own, "gauge"), "")
-    row = _row(item.offset, item.length, kind, item.name, meaning=item.row.meaning)
-    row |= {"of": item.of, "role": role, "unit": unit}
-    if role == Role.KEY or (role == Role.GAUGE and not habit):
-        row["_doubt"] = "yes"
-    bits, codes = (_bit_row(item, b) for b in item.bits), (_code_row(item, c) for c in item.codes)
-    return [row, *bits, *codes]
-
-
-def _type(item: Item) -> str:
-    word, number = item.row.word, item.length in WIDTHS
-    if item.length == 8 and (CLOCK.search(item.row.meaning) or item.name.endswith("tod")):
-        return Type.TOD
-    if word == "Character":
-        return Type.CHAR
-    if word in ("Unsigned", "Address") and number:
-        return Type.UNSIGNED
-    return Type.SIGNED if word == "Signed" and number else Type.BITS
-
-
-def _row(offset: int, length: int, kind: str, name: str, *, meaning: str) -> Row:
-    place = {"offset": str(offset), "length": str(length), "type": str(kind)}
-    texts = {"name": name, "provenance": "published", "meaning": meaning}
-    return dict.fromkeys(COLUMNS, "") | place | texts
 
 
 def insert(rows: list[Row], new: Row) -> None:
     """Insert a row by offset; bits and views directly follow their field."""
-    field = next(
-        (at for at, row in enumerate(rows) if new["of"] and row["name"] == new["of"]), None
-    )
-    if field is not None:
-        views = {new["of"]}
-        at = field + 1
+    names = [row["name"] for row in rows]
+    if new["of"] and new["of"] in names:
+        at, views = names.index(new["of"]) + 1, {new["of"]}
         while at < len(rows) and rows[at]["of"] in views:
-            views.add(rows[at]["name"])
+            views.add(names[at])
             at += 1
     else:
         later = (
@@ -251,11 +121,7 @@ def entry_file(table: str, group: Row) -> str:
 
 def extent(row: Row) -> tuple[int, int] | None:
     """First byte of a row and the one after its last; None without a fixed place or length."""
-    if not row["offset"].isdigit():
-        return None
-    if row["type"] != Type.GROUP and row["length"] != REST:
-        return int(row["offset"]), int(row["offset"]) + int(row["length"])
-    numbers = (row["offset"], row["length"], row["count"])
+    numbers = (row["offset"], row["length"], row["count"] if row["type"] == Type.GROUP else "1")
     if not all(n.isdigit() for n in numbers):
         return None
     start, stride, count = map(int, numbers)
@@ -343,19 +209,324 @@ class ReleaseContext:
         return min([*long_enough, self.now], key=release_key)
 
 
+def marked(row: Row) -> Row:
+    """A copy of a row with all columns, and a mark for rows that the page has."""
+    return dict.fromkeys(COLUMNS, "") | row | {"_seen": ""}
+
+
 class FileMerge:
-    """The merge of one layout file; it adds its results to `merged`."""
+    """The merge of one layout file; `merge` adds its files and notes to `merged`."""
 
-    def __init__(self, merged: MergeResult, name: str, context: ReleaseContext) -> None:
-        self.merged, self.name, self.context = merged, name, context
+    def __init__(
+        self,
+        merged: MergeResult,
+        name: str,
+        before: Mapping[str, Sequence[Row]],
+        habits: Habits,
+        context: ReleaseContext,
+    ) -> None:
+        self.merged, self.name, self.habits, self.context = merged, name, habits, context
+        self.is_new = name not in before
+        self.rows = [marked(row) for row in before.get(name, ())]
+        self.files = {
+            file: [marked(row) for row in before[file]]
+            for group in self.rows
+            if group["type"] == Type.GROUP and (file := entry_file(name, group)) in before
+        }
+        self.slots = list(slots(name, self.rows, self.files))
+        self.end = max((e[1] for row in self.rows if (e := extent(row))), default=0)
+        self._wholes: set[str] = set()
 
-    def confirm(self, row: Row, meaning: str) -> None:
+    def merge(self, items: Items) -> None:
+        """Merge the fields of the page, then handle rows that the page does not have."""
+        for item in items.fields:
+            if not item.is_reserved:
+                self._match(item)
+        left = [item for item in items.fields if not item.is_reserved and not self._is_met(item)]
+        refused = [item for item in left if not self._accept(item)]
+        if self.is_new:
+            for item in items.fields:
+                self._insert(item, {})
+        for slot in self.slots:
+            if not slot.is_matched and slot.is_in(self.context.now):
+                self._miss(slot, items, refused)
+        self._confirm_groups()
+        self._confirm_reserved(items)
+        for item in () if self.is_new else items.own:
+            if item.is_reserved and item.end > self.end:  # bytes after the previous end
+                start = max(item.offset, self.end)
+                free = replace(item, offset=start, length=item.end - start, count=1)
+                self._insert(free, {"since": self.context.since(item.end)})
+        if items.rest:
+            self._merge_rest(items.rest)
+        self.merged.files |= {self.name: self.rows, **self.files}
+
+    def _merge_rest(self, item: Item) -> None:
+        """Merge bytes up to the end of the record: one such field at most, and no groups then."""
+        existing = next(
+            (r for r in self.rows if r["length"] == REST and r["type"] != Type.GROUP), None
+        )
+        if existing is None:
+            if self.is_new and len(self.merged.page.structures) == 1:
+                self.rows.append(marked(rest_row(item)))
+                self.merged.added.append(f"{self.name}.{item.name}")
+        elif existing["name"] == item.name:
+            self._confirm_row(existing, item.row.meaning)
+
+    # Rows of both the page and the layout.
+
+    def _match(self, item: Item) -> None:
+        for leaf in leaves(item):
+            for slot in self._at(leaf.offset, leaf.part.length):
+                if slot.fits(leaf):
+                    self._confirm(slot, leaf)
+        if any(map(self._is_met_leaf, leaves(item))):
+            return
+        if item.is_array:
+            for slot in self._at(item.offset, item.end - item.offset):
+                if slot.name == item.name:
+                    self._confirm(slot, Leaf(slot.offset, item, item))
+            return
+        for group in (r for r in self.rows if r["type"] == Type.GROUP):
+            if extent(group) == (item.offset, item.end) and alike(group["name"], item.name):
+                self._confirm_row(group, item.row.meaning)
+                self._wholes.add(item.name)
+                for slot in self.slots:
+                    slot.is_matched = slot.is_matched or slot.group is group
+
+    def _confirm(self, slot: Slot, leaf: Leaf) -> None:
+        is_first, slot.is_matched = not slot.row["_seen"], True
+        slot.row["_seen"] = slot.whole["_seen"] = "yes"
+        if not is_first:
+            return
+        row, page_row = slot.row, leaf.part.row
+        if page_row.word in FITTING and row["type"] not in FITTING[page_row.word]:
+            expected = f"a type that {row['type']} can be"
+            self._contradict(page_row, f"{row['name']} is {page_row.word}", expected)
+            return
+        self._confirm_row(row, "")
+        # The page's description becomes the meaning; that of an array is its group's.
+        described = slot.whole if leaf.item.is_array and not leaf.item.parts else row
+        if slot.group is None or leaf.item.is_array or not described["meaning"]:
+            described["meaning"] = page_row.meaning or described["meaning"]
+        for spanned in {id(r): r for r in (row, slot.whole)}.values():
+            self._widen(spanned)
+            self._free(spanned)
+        group = slot.group
+        rows = self.rows if group is None else self.files[entry_file(self.name, group)]
+        if leaf.part.bits or leaf.part.codes:
+            self._match_bits(rows, row, leaf.part)
+        self._match_codes(rows, row, leaf.part)
+
+    def _match_bits(self, rows: list[Row], field: Row, item: Item) -> None:
+        """Match the named bits of a field, one of `rows`: confirmed, new, missing, contradicting.
+
+        A page without any names of bits or values of a field says nothing about them.
+        """
+        bits = [r for r in rows if r["type"] == Type.BIT and r["of"] == field["name"]]
+        context = self.context
+        for bit in item.bits:
+            new = bit_row(bit, field)
+            shared = [
+                r for r in bits if r["offset"] == new["offset"] and int(r["code"], 16) & bit.mask
+            ]
+            same = next((r for r in shared if int(r["code"], 16) == bit.mask), None)
+            if same is not None and same["name"] == bit.name:
+                same["_seen"] = "yes"
+                self._confirm_row(same, bit.row.meaning)
+                self._widen(same)
+            elif shared:
+                problem = f"bits of {item.name} are {bit.name}, mask {new['code']}"
+                expected = f"{shared[0]['name']}, mask {shared[0]['code']}"
+                self._contradict(bit.row, problem, expected)
+            else:
+                new["since"] = context.now if bits and not context.is_older else ""
+                insert(rows, marked(new))
+                self.merged.added.append(f"{self.name}.{bit.name}")
+        for row in (r for r in bits if not r["_seen"]):
+            if context.is_older and not row["since"]:
+                self._narrow(row)
+            elif not row["since"] or release_key(row["since"]) <= release_key(context.now):
+                problem = f"bit {row['name']} of {item.name} is missing"
+                self._contradict(item.row, problem, f"mask {row['code']}")
+
+    def _match_codes(self, rows: list[Row], field: Row, item: Item) -> None:
+        """Match the named values of a field, one of `rows`: confirmed, new, or contradicting."""
+        named = {r["code"]: r for r in rows if r["type"] == Type.CODE and r["of"] == field["name"]}
+        names = {r["name"]: r for r in rows}
+        for code in item.codes:
+            new = code_row(code, field)
+            row = named.get(new["code"]) or names.get(code.name)
+            if row is None:
+                insert(rows, marked(new))
+                change = f"{self.name}.{field['name']}: {code.name} names a value"
+                self.merged.changed.append(change)
+            elif all(row[at] == new[at] for at in ("type", "name", "code", "of")):
+                self._confirm_row(row, code.row.meaning)
+            else:
+                problem = f"value {new['code']} of {item.name} is {code.name}"
+                self._contradict(code.row, problem, f"{row['name']}, {row['type']} {row['code']}")
+
+    # Rows of the page alone.
+
+    def _accept(self, item: Item) -> bool:
+        """Add a new field; False if it contradicts the layout."""
+        active = [s for s in self.slots if s.is_in(self.context.now)]
+        over = [s for s in active if s.offset < item.end and item.offset < s.end]
+        if not over and not any(s.name == item.name for s in active):
+            if not self.is_new:
+                self._add(item)
+            return True
+        if over and all(s.is_matched for s in over):
+            around = [s for s in over if s.offset <= item.offset and item.end <= s.end]
+            if around and not item.is_array:
+                row = around[0].row
+                if around[0].group is None:
+                    view = replace(item, of=row["of"] or row["name"])
+                    self._insert(view, {at: row[at] for at in BOUNDS})
+                else:
+                    note = f"{item.row.name} is a second view of an array's entry"
+                    self.merged.notes.append(note)
+                return True
+            if all(item.offset <= s.offset and s.end <= item.end for s in over):
+                self.merged.notes.append(f"{item.row.name} is a name for several fields")
+                return True
+        self._tell_apart(item, over, active)
+        return False
+
+    def _tell_apart(self, item: Item, over: Sequence[Slot], active: Sequence[Slot]) -> None:
+        """Report how a field contradicts the layout."""
+        same = next((s for s in active if s.name == item.name), None)
+        if same is not None and same.offset == item.offset:
+            problem = f"{item.name} has length {item.end - item.offset}"
+            expected = f"length {same.length}"
+        elif same is not None:
+            problem, expected = f"{item.name} is at offset {item.offset}", f"offset {same.offset}"
+        elif (over[0].offset, over[0].end) == (item.offset, item.end):
+            problem, expected = f"offset {item.offset} is {item.name}", over[0].name
+        else:
+            problem = f"{item.name} overlaps {over[0].name}"
+            expected = f"{over[0].name}, {over[0].length} bytes at {over[0].offset}"
+        self._contradict(item.row, problem, expected)
+
+    def _add(self, item: Item) -> None:
+        """Add a field in reserved bytes or after the end."""
+        span = {"since": self.context.since(item.end), "until": ""}
+        if item.end <= self.end and not item.of:
+            now = self.context.now
+            span["since"], reserved = now, {"until": self.context.before(now)}
+            if self.context.is_older:
+                span, reserved = {"since": "", "until": now}, {"since": self.context.after(now)}
+            self._cut(item.offset, item.end, reserved)
+        self._insert(item, span)
+
+    def _insert(self, item: Item, span: Row) -> None:
+        """Insert the rows of a new item; a new table can take over keys of other tables."""
+        for file, rows in rows_of(self.name, item, self.habits, keys=self.is_new).items():
+            if file != self.name:
+                self.files[file] = []
+            for row in rows:
+                insert(self.rows if file == self.name else self.files[file], marked(row | span))
+        if item.name:
+            self.merged.added.append(f"{self.name}.{item.name}")
+
+    def _cut(self, start: int, end: int, span: dict[str, str]) -> None:
+        """Remove bytes from reserved rows, which keep them only in the releases of `span`."""
+        for row in self._reserved(start, end):
+            if not is_within(self.context.now, row["since"], row["until"]):
+                continue
+            first, last = extent(row) or (0, 0)
+            at = self.rows.index(row)
+            pieces = [
+                (first, start, row),
+                (max(first, start), min(last, end), row | span),
+                (end, last, row),
+            ]
+            self.rows[at : at + 1] = [
+                piece | {"offset": str(a), "length": str(b - a)} for a, b, piece in pieces if a < b
+            ]
+
+    def _free(self, row: Row) -> None:
+        """End reserved bytes before a field inside them that now begins with an earlier release."""
+        for reserved in self._reserved(*(extent(row) or (0, 0))):
+            if reserved["until"] and not ends_before(reserved["until"], row["since"]):
+                reserved["until"] = self.context.before(row["since"])
+
+    def _reserved(self, start: int, end: int) -> list[Row]:
+        """The rows of reserved bytes that overlap `start` to `end`."""
+        reserved = [(r, *(extent(r) or (0, 0))) for r in self.rows if r["type"] == Type.RESERVED]
+        return [row for row, first, last in reserved if first < end and start < last]
+
+    # Rows of the layout alone.
+
+    def _miss(self, slot: Slot, items: Items, refused: Sequence[Item]) -> None:
+        """Handle a field of the layout that the page lacks."""
+        if any(i.offset < slot.end and slot.offset < i.end for i in refused):
+            return
+        if any(s.is_matched and s.name == slot.row["of"] for s in self.slots):
+            return  # a view that only the layout has, of a field of the page
+        over = [i for i in items.own if i.offset < slot.end and slot.offset < i.end]
+        is_free = all(i.is_reserved for i in over)
+        if is_free and self.context.is_older and not slot.whole["since"]:
+            self._narrow(slot.whole)
+            return
+        if any("callevel" in row[at] for row in (slot.row, slot.whole) for at in BOUNDS):
+            return  # it depends on the service level, which a page does not show
+        page_row = over[0].row if over else items.head
+        # The description of reserved bytes names the field, with or without its prefix.
+        name = re.compile(rf"(?<![A-Z0-9])(?:[A-Z0-9]+_)?{re.escape(slot.name)}\b", re.IGNORECASE)
+        if is_free and any(name.search(item.row.meaning) for item in over):
+            slot.whole["until"] = self.context.before(self.context.now)
+            self.merged.changed.append(f"{self.name}.{slot.name}: until {slot.whole['until']}")
+            return
+        if not slot.row.get("_missed"):
+            slot.row["_missed"] = "yes"
+            expected = f"{slot.name} at offset {slot.offset}, length {slot.length}"
+            self._contradict(page_row, f"{slot.name} is missing", expected)
+
+    # Rows without bytes of their own.
+
+    def _confirm_groups(self) -> None:
+        """Confirm groups of which all entries are confirmed, with their rows without slots."""
+        published = {"provenance": str(Provenance.PUBLISHED)}
+        for group in (r for r in self.rows if r["type"] == Type.GROUP):
+            own = [s for s in self.slots if s.group is group]
+            if own and all(s.is_matched and s.row["_seen"] for s in own):
+                group.update(published)
+                is_labelled = any(row["of"] == group["name"] for row in self.rows)
+                for row in self.files[entry_file(self.name, group)]:
+                    if is_labelled or row["type"] == Type.RESERVED:
+                        row.update(published)
+
+    def _confirm_reserved(self, items: Items) -> None:
+        """Confirm reserved bytes that are reserved on the page, too."""
+        free = [(i.offset, i.end) for i in items.own if i.is_reserved]
+        for row in self.rows:
+            if row["type"] == Type.RESERVED:
+                start, end = extent(row) or (0, 0)
+                if sum(max(0, min(end, b) - max(start, a)) for a, b in free) == end - start:
+                    row["provenance"] = str(Provenance.PUBLISHED)
+
+    def _at(self, offset: int, length: int) -> list[Slot]:
+        return [s for s in self.slots if (s.offset, s.length) == (offset, length)]
+
+    def _is_met_leaf(self, leaf: Leaf) -> bool:
+        return any(s.is_matched and s.fits(leaf) for s in self._at(leaf.offset, leaf.part.length))
+
+    def _is_met(self, item: Item) -> bool:
+        same = [s for s in self._at(item.offset, item.end - item.offset) if s.name == item.name]
+        is_met = item.name in self._wholes or any(slot.is_matched for slot in same)
+        return is_met or all(map(self._is_met_leaf, leaves(item)))
+
+    # Marks of rows.
+
+    def _confirm_row(self, row: Row, meaning: str) -> None:
         """Mark a row of the layout as confirmed, and take over the page's description, if any."""
         row["provenance"] = str(Provenance.PUBLISHED)
         row["meaning"] = meaning or row["meaning"]
         self.merged.confirmed += 1
 
-    def widen(self, row: Row) -> None:
+    def _widen(self, row: Row) -> None:
         """Extend the span of a field to the page's release, which has it."""
         now, name = self.context.now, f"{self.name}.{row['name']}"
         if row["since"] and release_key(now) < release_key(row["since"]):
@@ -365,73 +536,13 @@ class FileMerge:
             self.merged.changed.append(f"{name}: until nothing, was {row['until']}")
             row["until"] = ""
 
-    def narrow(self, row: Row) -> None:
+    def _narrow(self, row: Row) -> None:
         """Start the span of a field after the page's release, which lacks it."""
         row["since"] = self.context.after(self.context.now)
         self.merged.changed.append(
             f"{self.name}.{row['name']}: since {row['since']}, not in {self.context.now}"
         )
 
-    def contradict(self, row: PageRow | BitRow, problem: str, expected: str) -> None:
+    def _contradict(self, row: PageRow | BitRow, problem: str, expected: str) -> None:
         """Record that a row of the page contradicts the layout."""
         self.merged.contradict(row, f"{self.name}: {problem}", expected)
-
-    def match_bits(self, rows: list[Row], field: Row, item: Item) -> None:
-        """Match the named bits of a field, one of `rows`: confirmed, new, or contradicting."""
-        bits = [r for r in rows if r["type"] == Type.BIT and r["of"] == field["name"]]
-        start = int(field["offset"])
-        for bit in item.bits:
-            new = _bit_row(item, bit) | {"of": field["name"], "offset": str(start + bit.byte)}
-            shared = [
-                r for r in bits if r["offset"] == new["offset"] and int(r["code"], 16) & bit.mask
-            ]
-            same = next((r for r in shared if int(r["code"], 16) == bit.mask), None)
-            if same is not None and same["name"] == bit.name:
-                same["_seen"] = "yes"
-                self.confirm(same, bit.row.meaning)
-                self.widen(same)
-                continue
-            if shared:
-                expected = f"{shared[0]['name']}, mask {shared[0]['code']}"
-                self.contradict(
-                    bit.row, f"bits of {item.name} are {bit.name}, mask {new['code']}", expected
-                )
-                continue
-            new["since"] = self.context.now if bits and not self.context.is_older else ""
-            insert(rows, marked(new))
-            self.merged.added.append(f"{self.name}.{bit.name}")
-        self._miss_bits(item, [r for r in bits if not r["_seen"]])
-
-    def match_codes(self, rows: list[Row], field: Row, item: Item) -> None:
-        """Match the named values of a field, one of `rows`: confirmed, new, or contradicting."""
-        named = {r["code"]: r for r in rows if r["type"] == Type.CODE and r["of"] == field["name"]}
-        names = {r["name"]: r for r in rows}
-        for code in item.codes:
-            place = {"of": field["name"], "offset": field["offset"], "length": field["length"]}
-            new = _code_row(item, code) | place
-            row = named.get(new["code"]) or names.get(code.name)
-            if row is None:
-                insert(rows, marked(new))
-                self.merged.changed.append(
-                    f"{self.name}.{field['name']}: {code.name} names a value"
-                )
-            elif all(row[at] == new[at] for at in ("type", "name", "code", "of")):
-                self.confirm(row, code.row.meaning)
-            else:
-                problem = f"value {new['code']} of {item.name} is {code.name}"
-                self.contradict(code.row, problem, f"{row['name']}, {row['type']} {row['code']}")
-
-    def _miss_bits(self, item: Item, missing: Iterable[Row]) -> None:
-        """Handle named bits of the layout that are missing on a page that names others."""
-        for row in missing:
-            if self.context.is_older and not row["since"]:
-                self.narrow(row)
-            elif not row["since"] or release_key(row["since"]) <= release_key(self.context.now):
-                self.contradict(
-                    item.row, f"bit {row['name']} of {item.name} is missing", f"mask {row['code']}"
-                )
-
-
-def marked(row: Row) -> Row:
-    """A copy of a row with all columns, and a mark for rows that the page has."""
-    return dict.fromkeys(COLUMNS, "") | row | {"_seen": ""}

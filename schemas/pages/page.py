@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import NoReturn
 
 from ...core.errors import LayoutError
 from ..field import LONGEST_RECORD
@@ -21,44 +20,30 @@ LISTED = re.compile(
     rf"(?<!\S)(?P<name>{NAME})(?:\s?\([^)\n]{{0,40}}\))?\s+(?:X')?(?P<hex>[0-9A-Fa-f]+)'?"
     r"\s+(?P<length>\d+)\+?(?!\S)"
 )
-UNCHECKED = "the page has no cross reference: nothing tells whether a name or a row was lost"
 
 
-@dataclass(frozen=True)
-class Entry:
-    """An entry of the cross reference."""
-
-    name: str
-    offset: int
-    length: int
-    line: PageLine
-
-    def __str__(self) -> str:
-        """Text for messages."""
-        return f"{self.name} at offset X'{self.offset:X}', length {self.length}"
-
-
-def check_reference(source: PageText, rows: Sequence[PageRow]) -> tuple[str, ...]:
-    """Compare the rows of a contents table with the page's cross reference; returns notes.
+def _check_reference(source: PageText, rows: Sequence[PageRow]) -> Iterator[str]:
+    """Compare the rows of a contents table with the page's cross reference; yields notes.
 
     Bits and codes are compared if the cross reference has any of them.
-
-    Raises:
-        LayoutError: a name is only in one of the two, or has different places.
     """
-    entries = list(_entries(source))
+    heading = HEADING.search(source.text)
+    start = heading.end() if heading else len(source.text)
+    behind = BEHIND.search(source.text, start)
+    stop = behind.start() if behind else len(source.text)
+    entries = list(LISTED.finditer(source.text, start, stop))
     if not entries:
-        return (UNCHECKED,)
+        yield "the page has no cross reference: nothing tells whether a name or a row was lost"
+        return
     by_name: dict[str, list[PageRow]] = defaultdict(list)
     for row in rows:
         by_name[row.name].append(row)
     inside = {bit.name: bit for row in rows for bit in row.bits if bit.name}
-    listed = {entry.name for entry in entries}
     for entry in entries:
-        if entry.name in by_name:
-            _check_place(entry, by_name[entry.name])
-        elif entry.name not in inside:
-            _refuse_entry(entry, rows)
+        name, place = entry["name"], (int(entry["hex"], 16), int(entry["length"]))
+        if name in by_name or name not in inside:
+            _check_entry(name, place, source.line_at(entry.start()), by_name[name], rows)
+    listed = {entry["name"] for entry in entries}
     named: Iterable[PageRow | BitRow] = (row for row in rows if row.name)
     has_bits = listed & (inside.keys() - by_name.keys())
     for missing in (*named, *(inside.values() if has_bits else ())):
@@ -69,39 +54,33 @@ def check_reference(source: PageText, rows: Sequence[PageRow]) -> tuple[str, ...
                 expected="the same names in both",
                 remedy="compare the line with IBM's page, and save the whole page",
             )
-    return ()
 
 
-def _entries(source: PageText) -> Iterable[Entry]:
-    heading = HEADING.search(source.text)
-    if heading is None:
+def _check_entry(
+    name: str,
+    place: tuple[int, int],
+    line: PageLine,
+    same: Sequence[PageRow],
+    rows: Sequence[PageRow],
+) -> None:
+    """Check an entry of the cross reference; only the offset for an array.
+
+    Args:
+        place: offset and length. same: the rows of that name. rows: all.
+    """
+    offset, length = place
+    if any(r.offset == offset and (r.length == length or r.dimensioned) for r in same):
         return
-    behind = BEHIND.search(source.text, heading.end())
-    stop = behind.start() if behind else len(source.text)
-    for match in LISTED.finditer(source.text, heading.end(), stop):
-        line = source.line_at(match.start())
-        yield Entry(match["name"], int(match["hex"], 16), int(match["length"]), line)
-
-
-def _check_place(entry: Entry, rows: Sequence[PageRow]) -> None:
-    """Check that a row of that name has the place of the entry; only the offset for an array."""
-    for row in rows:
-        if row.offset == entry.offset and (row.length == entry.length or row.dimensioned):
-            return
-    row = rows[0]
-    place = f"offset X'{row.offset:X}', length {row.length}, as on line {row.line.number}"
-    raise entry.line.error(
-        f"the cross reference has another place for {entry.name}", expected=place
-    )
-
-
-def _refuse_entry(entry: Entry, rows: Sequence[PageRow]) -> NoReturn:
-    there = [row for row in rows if (row.offset, row.length) == (entry.offset, entry.length)]
+    if same:
+        row = same[0]
+        expected = f"offset X'{row.offset:X}', length {row.length}, as on line {row.line.number}"
+        raise line.error(f"the cross reference has another place for {name}", expected=expected)
+    there = [row for row in rows if (row.offset, row.length) == place]
     instead = f"; line {there[-1].line.number} has {there[-1].name or '*'} there" if there else ""
-    raise entry.line.error(
-        f"{entry.name} is in the cross reference, and not in the contents table{instead}",
+    raise line.error(
+        f"{name} is in the cross reference, and not in the contents table{instead}",
         code="record-page-field-missing-from-contents",
-        expected=f"a row for {entry}",
+        expected=f"a row for {name} at offset X'{offset:X}', length {length}",
         remedy="compare the lines with IBM's page, and save the whole page",
     )
 
@@ -129,8 +108,7 @@ END = re.compile(
 
 KINDS = (
     ("sample configuration", (Kind.CONFIG,)),
-    ("event and sample", (Kind.EVENT, Kind.SAMPLE, Kind.CONFIG)),
-    ("sample and event", (Kind.EVENT, Kind.SAMPLE, Kind.CONFIG)),
+    (("event and sample", "sample and event"), (Kind.EVENT, Kind.SAMPLE, Kind.CONFIG)),
     ("sample", (Kind.SAMPLE,)),
     ("event", (Kind.EVENT,)),
     ("configuration", (Kind.CONFIG,)),
@@ -201,44 +179,32 @@ def parse_page(source: PageText, release: str = "") -> Page:
     described = source.part(name.start() if name else 0, len(source.text))
     domain = _prolog_entry(described, r"\b(?i:Domain)\s*(\d{1,3})\s*-", "Domain N - ...")
     record = _prolog_entry(described, r"\b(?i:Record)\s*(\d{1,5})\s*-", "Record N - ...")
-    page = Page(
-        dsect=dsect.lower(),
-        domain=int(domain),
-        record=int(record),
-        kinds=_kinds(described),
-        title=_title(described.text),
-        release=_release(source, release),
-        structures=_contents(source, dsect),
-        notes=notes,
+    kinds, title = _kinds(described), _title(described.text)
+    release, structures = _release(source, release), _contents(source, dsect)
+    if table := CONTENTS.search(source.text):
+        rows = [row for part in structures for row in (part.head, *part.rows)]
+        notes += list(_check_reference(source, rows))
+        if any("Constants" in heading[0] for heading in SECTION.finditer(source.text)):
+            notes.append("the page has a table of constants, which is not read")
+        if _reports_withdrawal(source.text[: table.start()], dsect):
+            notes.append("the page says that the record is no longer written, and has its table")
+    return Page(
+        dsect.lower(), int(domain), int(record), kinds, title, release, structures, tuple(notes)
     )
-    return replace(page, notes=(*notes, *_doubts(source, page)))
 
 
-def _doubts(source: PageText, page: Page) -> Iterator[str]:
-    """Notes about inconsistencies of a page with a contents table."""
-    table = CONTENTS.search(source.text)
-    if table is None:
-        return
-    yield from check_reference(source, [r for s in page.structures for r in (s.head, *s.rows)])
-    if any("Constants" in heading[0] for heading in SECTION.finditer(source.text)):
-        yield "the page has a table of constants, which is not read"
-    if _reports_withdrawal(source.text[: table.start()], page.dsect):
-        yield "the page says that the record is no longer written, and has its table"
-
-
-def _dsect(source: PageText) -> tuple[str, tuple[str, ...]]:
-    """The record's name from the heading, and a note if the line DSECT NAME differs."""
+def _dsect(source: PageText) -> tuple[str, list[str]]:
+    """The record's name from the headings, and a note if the line DSECT NAME differs."""
     line = _prolog_entry(source, r"(?i:DSECT\s+NAME)\s*-\s*([A-Z][A-Z0-9]*)", "DSECT NAME - ...")
     heading = SECTION.search(source.text) or PROLOG.search(source.text)
     if heading is None or heading[1] == line:
-        return line, ()
-    return heading[1], (f"DSECT NAME says {line}, the heading MR{heading[1]}: the heading counts",)
+        return line, []
+    return heading[1], [f"DSECT NAME says {line}, the heading MR{heading[1]}: the heading counts"]
 
 
 def _check_sections(source: PageText, dsect: str) -> None:
     """Check that all parts are of one record; a copied page can follow half of another one."""
-    headings = [*PROLOG.finditer(source.text), *SECTION.finditer(source.text)]
-    for heading in headings:
+    for heading in (*PROLOG.finditer(source.text), *SECTION.finditer(source.text)):
         if heading[1] != dsect:
             raise source.line_at(heading.start()).error(
                 f"the page of MR{dsect} has a part of the page of MR{heading[1]}",

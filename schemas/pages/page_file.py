@@ -86,9 +86,6 @@ _BOMS = (
 )
 """First bytes of a file -> its encoding."""
 
-_ARCHIVED = ("text/html", "text/plain", "application/xhtml+xml")
-"""MIME types that are read of an archive."""
-
 
 def read_page(data: bytes, place: str) -> PageText:
     """The text of a file: HTML or an archive as a browser saves it, or text copied out of one.
@@ -124,16 +121,13 @@ def read_page(data: bytes, place: str) -> PageText:
 
 def _archived(data: bytes) -> str:
     """The decoded pages of an MHTML archive; empty if the bytes are none."""
-    head = data[:_LONGEST_HEAD].lower()
+    head = data[:4096].lower()  # an archive has its header there
     if b"mime-version:" not in head or b"content-type:" not in head:
         return ""
+    types = ("text/html", "text/plain", "application/xhtml+xml")
     parts = email.message_from_bytes(data).walk()
-    pages = (p.get_payload(decode=True) for p in parts if p.get_content_type() in _ARCHIVED)
+    pages = (p.get_payload(decode=True) for p in parts if p.get_content_type() in types)
     return "\n".join(_decode(page) for page in pages if isinstance(page, bytes))
-
-
-_LONGEST_HEAD = 4096
-"""Length of the beginning of an archive that must contain its header."""
 
 
 def _decode(data: bytes) -> str:
@@ -228,16 +222,14 @@ def collect_pages(paths: Iterable[Path]) -> Iterator[PageFile]:
         if str(path) == "-":
             yield PageFile("standard input", sys.stdin.buffer.read(LONGEST + 1))
         elif path.is_dir():
-            below = sorted(p for p in path.rglob("*") if p.is_file())
-            yield from (_found(p, str(p.relative_to(path))) for p in below)
+            for file in sorted(p for p in path.rglob("*") if p.is_file()):
+                name = str(file.relative_to(path))
+                is_page = name.lower().endswith(SUFFIXES)
+                yield _read(file, name) if is_page else PageFile(name, None)
         elif path.suffix.lower() == ".zip":
             yield from _members(path)
         else:
             yield _read(path, path.name)
-
-
-def _found(path: Path, name: str) -> PageFile:
-    return _read(path, name) if name.lower().endswith(SUFFIXES) else PageFile(name, None)
 
 
 def _read(path: Path, name: str) -> PageFile:

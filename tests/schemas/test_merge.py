@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from cpmon.schemas.loader import COLUMNS, Row, Sources, build
 from cpmon.schemas.pages.file_merge import MergeResult
-from cpmon.schemas.pages.merge import merge
-from cpmon.schemas.pages.page_import import after, check
+from cpmon.schemas.pages.page_import import after, check, merge
 from cpmon.schemas.registry import shipped
 from tests.layouts import sources
 from tests.pages import Draft, Line, draft, parse_page

@@ -14,9 +14,8 @@ from cpmon.core.errors import LayoutError
 from cpmon.schemas import Kind
 from cpmon.schemas.loader import Sources
 from cpmon.schemas.pages.items import Items, nest
-from cpmon.schemas.pages.merge import merge
 from cpmon.schemas.pages.page import Page
-from cpmon.schemas.pages.page_import import check
+from cpmon.schemas.pages.page_import import check, merge
 from tests.pages import Draft, Line, parse_page
 
 FLAGS = [
@@ -342,7 +341,7 @@ def test_a_field_behind_the_structure_is_refused_unless_it_is_open():
     draft.lines[0].length = 72
     open_ = draft.aligned().replace("Structure    72 ", "Structure    72+")
     assert read(open_).structures[0].head.open
-    assert items(read(open_)).end == 72
+    assert items(read(open_)).head.length == 72
 
 
 def test_an_unknown_type_is_named():
