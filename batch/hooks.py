@@ -62,18 +62,13 @@ def _wait(process: subprocess.Popen[bytes], data: bytes, seconds: float) -> str:
     """Pass `data` to a command and wait for it; returns the reason of a failure, or empty text."""
     try:
         process.communicate(data, timeout=seconds)
-    except subprocess.TimeoutExpired:
-        _kill_group(process)
-        return f"did not end within {seconds:g} s"
-    except BaseException:
-        _kill_group(process)
+    except BaseException as error:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        if isinstance(error, subprocess.TimeoutExpired):
+            return f"did not end within {seconds:g} s"
         raise
     if process.returncode < 0:
         return f"was ended by signal {-process.returncode}"
     return f"ended with status {process.returncode}" if process.returncode else ""
-
-
-def _kill_group(process: subprocess.Popen[bytes]) -> None:
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()

@@ -83,7 +83,7 @@ def _is_journal(stream: TextIO) -> bool:
 
 def ascii_line(text: str) -> str:
     """Formats a text on one line, with single blanks."""
-    return _ascii(" ".join(text.split()))
+    return ascii_path(" ".join(text.split()))
 
 
 def ascii_error(error: Exception) -> str:
@@ -100,10 +100,5 @@ def error_code(error: object) -> str | None:
 
 
 def ascii_path(path: Path | str) -> str:
-    """Formats a path with its blanks unchanged; control characters are escaped."""
-    return _ascii(str(path))
-
-
-def _ascii(text: str) -> str:
-    """Escape all but printable ASCII; idempotent."""
-    return re.sub(r"[^ -~]", lambda match: ascii(match[0])[1:-1], text)
+    """Escapes all but printable ASCII, and keeps blanks; idempotent."""
+    return re.sub(r"[^ -~]", lambda match: ascii(match[0])[1:-1], str(path))

@@ -107,10 +107,6 @@ class BatchResult:
         if len(events) < MAX_LISTED:
             events.append(Event(what, detail, code))
 
-    def add_findings(self, code: str, severity: str, count: int) -> None:
-        """Count findings of a dump."""
-        self.findings[code] = severity, self.findings.get(code, ("", 0))[1] + count
-
     def count(self, about: Mapping[str, Any]) -> None:
         """Count a landed dump, from its metadata in the store."""
         self.landed += 1
@@ -120,7 +116,8 @@ class BatchResult:
         part.records += sum(about["rows"].values())
         part.bytes += about["bytes"]["size"]
         for code, count in about["findings"].items():
-            self.add_findings(code, Code[code].severity.value, count)
+            _, before = self.findings.get(code, ("", 0))
+            self.findings[code] = Code[code].severity.value, before + count
 
     def system(self, name: str) -> SystemResult:
         """The result of a system, to be updated."""

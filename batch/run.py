@@ -15,10 +15,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import Any
 
 import duckdb
 import pyarrow.compute as pc
@@ -219,13 +217,11 @@ class BatchRunner:
 
     def _retain(self, state: State, today: date, result: BatchResult) -> None:
         """Apply the retention, once a day."""
-        limits = self.settings.retention
-        if not limits or state.pruned == today:
+        if not self.settings.retention or state.pruned == today:
             return
+        limits = retention(self.settings.retention, self.settings.place)
         self.store.clean()
-        obsolete = prune_plan(
-            self.store, reductions(), retention(limits, self.settings.place), today
-        )
+        obsolete = prune_plan(self.store, reductions(), limits, today)
         result.removed = (len(obsolete.files), obsolete.bytes(self.store))
         prune(self.store, obsolete)
         state.pruned = today
@@ -254,22 +250,22 @@ class BatchRunner:
                 self.log.warning("rule broken", system=system, rule=rule)
 
     def _find_exceptions(
-        self,
-        con: Connection,
-        changed: Mapping[str, set[date]],
-        result: BatchResult,
+        self, con: Connection, changed: Mapping[str, set[date]], result: BatchResult
     ) -> None:
         """Find exceptions in the changed days of each system."""
         events: list[tuple[int, Event]] = []
-        find = partial(
-            exceptions, con, load_rules(Purpose.EXCEPTIONS, self.settings), settings=self.settings
-        )
+        rules = load_rules(Purpose.EXCEPTIONS, self.settings)
         for system, days in sorted(changed.items()):
             since, until = self._bounds(system, days)
-            table = find(system=system, since=since, until=until).table
+            table = exceptions(
+                con, rules, system=system, since=since, until=until, settings=self.settings
+            ).table
             for counts in pc.value_counts(table.column("severity")).to_pylist():
                 result.exceptions[counts["values"]] += counts["counts"]
-            events += [_event(row, system) for row in table.slice(0, MAX_WORST).to_pylist()]
+            for row in table.slice(0, MAX_WORST).to_pylist():
+                name = f"{row['severity']} {row['rule']} {row['object'] or ''}".rstrip()
+                event = Event(system, f"{name} {row['first_interval']:%m-%d %H:%M}")
+                events.append((Severity(row["severity"]).rank, event))
         con.point(ALL)
         events.sort(key=lambda entry: -entry[0])
         result.worst = [event for _, event in events[:MAX_WORST]]
@@ -304,7 +300,7 @@ class BatchRunner:
 
     def _publish(self, state: State, result: BatchResult) -> None:
         """Write metrics, and summaries unless the batch is silent."""
-        day, options = result.started.date(), self.plan.batch
+        options = self.plan.batch
         files: list[tuple[Path | None, Callable[[], str]]] = [
             (options.metrics, lambda: render_metrics(state, self.last or result, result.ended)),
         ]
@@ -317,17 +313,10 @@ class BatchRunner:
             if path is None:
                 continue
             try:
-                self.write(output_path(path, day), render().encode())
+                self.write(output_path(path, result.started.date()), render().encode())
             except (CpmonError, OSError) as error:
                 result.note("trouble", str(path), ascii_error(error), error_code(error))
                 self.log.error("not written", path=path, reason=error)
-
-
-def _event(row: Mapping[str, Any], system: str) -> tuple[int, Event]:
-    """An exception as an event, with the rank of its severity."""
-    name = f"{row['severity']} {row['rule']} {row['object'] or ''}".rstrip()
-    detail = f"{name} {row['first_interval']:%m-%d %H:%M}"
-    return Severity(row["severity"]).rank, Event(system, detail)
 
 
 def watch(

@@ -88,15 +88,11 @@ class State(msgspec.Struct):
             present: the files of the inboxes.
             unreadable: folders that could not be read; their files are kept.
         """
-        paths, folders = {str(path) for path in present}, [f"{folder}/" for folder in unreadable]
-
-        def stays(path: str) -> bool:
-            return path in paths or any(path.startswith(folder) for folder in folders)
-
-        self.files = {path: entry for path, entry in self.files.items() if stays(path)}
-        self.observations = {
-            path: entry for path, entry in self.observations.items() if stays(path)
-        }
+        paths, folders = {str(path) for path in present}, tuple(f"{each}/" for each in unreadable)
+        for entries in (self.files, self.observations):
+            for path in [*entries]:
+                if path not in paths and not path.startswith(folders):
+                    del entries[path]
 
     def system(self, name: str) -> SystemTotals:
         """The totals of a system, to be updated."""

@@ -33,7 +33,7 @@ def crowded() -> BatchResult:
         for kind in ("deferred", "quarantined", "rejected", "trouble", "failures", "broken"):
             found.note(kind, f"/in/{'x' * 90}{number}\n.mon", "möglich: " + "because " * 30)
         found.system(f"{NASTY}{number}").dumps = 10**9
-        found.add_findings(f"CODE_{number}", "data_loss", 10**7)
+        found.findings[f"CODE_{number}"] = "data_loss", 10**7
     found.exceptions.update(warning=10**6, critical=3)
     found.validation.update(critical=10**6)
     found.worst = [Event(NASTY, "critical " + "y" * 200)] * 12
