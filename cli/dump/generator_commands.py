@@ -10,8 +10,7 @@ import click
 
 from .. import completion
 from ..options import choice_option, dump_argument, listing_option
-from ..output import bar, say, written_to
-from ..targets import TARGET_FOLDER, FileOrName, check_target, parents_option
+from ..output import TARGET_FOLDER, FileOrName, bar, check_target, parents_option, say, written_to
 from .dump_output import dump_input, dump_output, output_option
 
 if TYPE_CHECKING:

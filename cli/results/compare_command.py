@@ -12,11 +12,10 @@ import click
 
 from ...core.text import megabytes
 from .. import completion
-from ..options import format_option, listing_option, output_option, store_option
-from ..output import Output, say, write_file
+from ..options import format_option, listing_option, output_option, run_option, store_option
+from ..output import FileOrName, Output, say, write_file
 from ..site_settings import opened, reader_at, settings
 from ..spans import day_of_store, read_span, span_options
-from ..targets import FileOrName
 
 if TYPE_CHECKING:
     from ...reduce.compare.rendering import Link
@@ -32,20 +31,8 @@ def _tables() -> Iterator[str]:
 @click.command("compare")
 @click.argument("table", required=False, type=FileOrName(), shell_complete=completion.comparisons)
 @store_option
-@click.option(
-    "--base",
-    metavar="RUN",
-    help="Without TABLE: the run that others are compared with.",
-    shell_complete=completion.runs,
-)
-@click.option(
-    "--run",
-    "runs",
-    multiple=True,
-    metavar="RUN",
-    help="Without TABLE: a run; again.",
-    shell_complete=completion.runs,
-)
+@run_option("--base", help="Without TABLE: the run that others are compared with.")
+@run_option("--run", "runs", multiple=True, help="Without TABLE: a run; again.")
 @span_options("the zone of each run's system")
 @listing_option("Name the shipped tables.", _tables)
 @format_option("html")

@@ -8,8 +8,7 @@ from typing import Any
 
 import click
 
-from .. import completion
-from ..options import choice_option, format_option, output_option, store_option
+from ..options import choice_option, format_option, output_option, run_option, store_option
 from ..output import Output, say_notes
 from ..site_settings import opened, reader_at
 from ..site_settings import settings as site_settings
@@ -27,12 +26,7 @@ AGAINST = ("auto", "before", "days")
     help="The interval at this time; a time of day alone is one of the day of the store.",
 )
 @selection_options
-@click.option(
-    "--base",
-    metavar="RUN",
-    help="Compare with the steady state of this run.",
-    shell_complete=completion.runs,
-)
+@run_option("--base", help="Compare with the steady state of this run.")
 @choice_option(
     "--against",
     values=AGAINST,

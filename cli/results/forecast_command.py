@@ -18,10 +18,9 @@ from ..options import (
     store_option,
     system_option,
 )
-from ..output import Output, say_notes, write_file
+from ..output import TARGET_FILE, Output, check_target, say_notes, write_file
 from ..site_settings import opened, settings
 from ..spans import TYPED_MOMENT, measured_system, read_span, zone_of_system, zone_option
-from ..targets import TARGET_FILE, check_target
 
 
 @click.command("forecast")

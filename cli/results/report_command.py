@@ -19,7 +19,6 @@ from ...core.text import megabytes
 from .. import completion
 from ..options import (
     LINE_LENGTH,
-    Command,
     Text,
     choice_option,
     listing_option,
@@ -27,10 +26,9 @@ from ..options import (
     output_options,
     store_option,
 )
-from ..output import Output, say, say_notes, write_file
+from ..output import TARGET_FILE, Command, Output, check_target, say, say_notes, write_file
 from ..site_settings import opened, settings
 from ..spans import selection_options, zone_option
-from ..targets import TARGET_FILE, check_target
 
 if TYPE_CHECKING:
     from ...reduce.reports.report import ReportResult

@@ -14,11 +14,10 @@ from ..options import (
     rules_option,
     store_option,
 )
-from ..output import Output, say_notes, write_file
+from ..output import Output, check_target, say_notes, write_file
 from ..site_settings import opened
 from ..site_settings import settings as site_settings
 from ..spans import measured_system, selection_options, zone_option
-from ..targets import check_target
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

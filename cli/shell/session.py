@@ -20,8 +20,7 @@ from ...store.catalogue.answers import ask, no_table
 from ...store.runs.classes import classes_text
 from ...store.runs.runs import run_names
 from ..options import pairs
-from ..output import Output, rows_as, write_file
-from ..targets import check_target
+from ..output import Output, check_target, rows_as, write_file
 
 if TYPE_CHECKING:
     import duckdb

@@ -18,9 +18,8 @@ from ..options import (
     output_option,
     output_options,
 )
-from ..output import Output, rows_as, write_file
+from ..output import TARGET_FOLDER, Output, check_target, rows_as, write_file
 from ..site_settings import settings
-from ..targets import TARGET_FOLDER, check_target
 
 if TYPE_CHECKING:
     from ...batch import BatchPlan

@@ -9,8 +9,7 @@ import click
 
 from ...core.text import counted, megabytes
 from ..options import ANY_PATH, use_layouts
-from ..output import bar, write_file, written_to
-from ..targets import TARGET_FOLDER, check_target
+from ..output import TARGET_FOLDER, bar, check_target, write_file, written_to
 
 SCENARIOS = ("timer", "large-storage", "cp-regression", "linux-dasd-mdc", "pfault")
 REPORT = ("SYSTEM_SUMMARY2_BY_TIME", "2600NP")

@@ -23,8 +23,16 @@ from ..options import (
     output_options,
     use_layouts,
 )
-from ..output import FOR_PEOPLE, Output, rows_as, write_file
-from ..targets import TARGET, TARGET_FILE, check_target, parents_option
+from ..output import (
+    FOR_PEOPLE,
+    TARGET,
+    TARGET_FILE,
+    Output,
+    check_target,
+    parents_option,
+    rows_as,
+    write_file,
+)
 
 if TYPE_CHECKING:
     from ...schemas import Layout

@@ -10,8 +10,7 @@ from pathlib import Path
 import click
 
 from ...core.errors import CpmonError
-from ...core.text import printable
-from ..options import store_option
+from ..options import FILE_PATH, store_option
 from ..output import say
 from ..site_settings import limits, opened, settings
 
@@ -30,7 +29,7 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 )
 @click.option(
     "--token-file",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE_PATH,
     help="Require the token in this file; else that in CPMON_TOKEN.",
 )
 @click.option(
@@ -69,7 +68,14 @@ def command(
       cpmon serve --store perf/
       cpmon serve --store perf/ --host 0.0.0.0 --allow-host perf.example.com
     """
-    _check_extra()
+    missing = [name for name in ("starlette", "uvicorn") if find_spec(name) is None]
+    if missing:
+        raise CpmonError(
+            "the packages of the extra serve are not installed",
+            code="serve-extra-missing",
+            found=f"no {', no '.join(missing)}",
+            remedy="pip install 'cpmon[serve]'",
+        )
     from ...serve.access import new_token
     from ...serve.server import serve
     from ...serve.site import Site
@@ -82,28 +88,7 @@ def command(
         pass
     site = Site(store, settings(), limits(store), ask, max(2, os.cpu_count() or 1), warm)
     with suppress(BrokenPipeError):
-        serve(site, _say, host=host, port=port, token=token, names=names, verbose=verbose)
-
-
-def _say(line: str) -> None:
-    """Print a line at once; control characters of an address are escaped."""
-    say(printable(line))
-
-
-def _check_extra() -> None:
-    """Checks that the extra is installed.
-
-    Raises:
-        CpmonError: it is not.
-    """
-    missing = [name for name in ("starlette", "uvicorn") if find_spec(name) is None]
-    if missing:
-        raise CpmonError(
-            "the packages of the extra serve are not installed",
-            code="serve-extra-missing",
-            found=f"no {', no '.join(missing)}",
-            remedy="pip install 'cpmon[serve]'",
-        )
+        serve(site, say, host=host, port=port, token=token, names=names, verbose=verbose)
 
 
 def _token(file: Path | None) -> str:

@@ -11,10 +11,17 @@ import click
 
 from ...core.text import counted
 from ..options import Text, limit_options, need_folder, store_option, system_option
-from ..output import say, write_file, written_to
+from ..output import (
+    TARGET_FILE,
+    TARGET_FOLDER,
+    check_target,
+    parents_option,
+    say,
+    write_file,
+    written_to,
+)
 from ..site_settings import opened, reader_at
 from ..spans import UTC_ZONE, day_of_store, read_span, span_options
-from ..targets import TARGET_FILE, TARGET_FOLDER, check_target, parents_option
 
 if TYPE_CHECKING:
     import pyarrow as pa

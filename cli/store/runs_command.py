@@ -8,8 +8,7 @@ from typing import cast
 
 import click
 
-from .. import completion
-from ..options import Name, Text, output_options, pairs, store_option
+from ..options import Name, Text, output_options, pairs, run_option, store_option
 from ..output import Output
 from ..site_settings import opened, store_at
 from ..spans import UTC_ZONE, day_of_store, read_span, span_options
@@ -27,13 +26,11 @@ FROM meta.interval WHERE system = ?"""
 @click.command("runs")
 @store_option
 @click.option("--define", type=Name(), metavar="RUN", help="Define or replace this run.")
-@click.option(
+@run_option(
     "--delete",
     type=Text(),
     multiple=True,
-    metavar="RUN",
     help="Remove this run, and no data; may be repeated.",
-    shell_complete=completion.runs,
 )
 @click.option("--system", metavar="NAME", help="With --define: the system measured.")
 @click.option("--base", metavar="RUN", default="", help="With --define: the run to compare with.")

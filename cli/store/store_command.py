@@ -10,9 +10,8 @@ import click
 from ...core.text import counted
 from ..main import Status, report_failure
 from ..options import DAY, folder_option, output_options, pairs, store_option
-from ..output import Output, say, written_to
+from ..output import TARGET_FILE, Output, check_target, parents_option, say, written_to
 from ..site_settings import reader_at, say_what_is_missing, settings, store_at, warn_of_exposure
-from ..targets import TARGET_FILE, check_target, parents_option
 from .export_command import export
 
 
