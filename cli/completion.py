@@ -1,4 +1,4 @@
-"""Completes names on the command line; `cpmon completion` prints the shell setup."""
+"""Completes names on the command line; `cpmon completion` prints the setup of a shell."""
 
 from __future__ import annotations
 
@@ -127,12 +127,6 @@ systems = _of_store("SELECT DISTINCT system FROM meta.dump")
 users = _of_store("SELECT DISTINCT userid FROM users_by_time")
 
 
-@_completing
-def notebooks(_context: click.Context, _word: str) -> Iterable[str]:
-    """The shipped notebooks."""
-    return notebook_titles()
-
-
 def notebook_titles() -> dict[str, str]:
     """The shipped notebooks in the order of a first session, each with its title."""
     folder = files(NOTEBOOKS)
@@ -141,3 +135,6 @@ def notebook_titles() -> dict[str, str]:
         name.replace("_", "-"): text.partition('"""')[2].partition('"""')[0]
         for name, text in texts.items()
     }
+
+
+notebooks = _completing(lambda _context, _word: notebook_titles())

@@ -49,16 +49,16 @@ FROM_BEST = (
     *(Status.BUSY, Status.USAGE, Status.FAILED),
 )
 """Statuses from best to worst; the worst counts for several dumps: one did not land at all."""
-BY_SEVERITY = {
-    "warning": Status.WARNINGS,
-    "critical": Status.INVALID,
-    "data_loss": Status.DAMAGED,
-}
 
 
 def status_of(severity: str | None) -> Status:
     """The exit status for the worst severity among findings or failed rules."""
-    return BY_SEVERITY.get(severity or "", Status.DONE)
+    serious = {
+        "warning": Status.WARNINGS,
+        "critical": Status.INVALID,
+        "data_loss": Status.DAMAGED,
+    }
+    return serious.get(severity or "", Status.DONE)
 
 
 COMMANDS = {
@@ -221,17 +221,18 @@ def run(arguments: list[str]) -> Status:
         error.show(message)
         click.echo(_printable(message.getvalue()), err=True, nl=False)
         return Status.USAGE
-    except (click.Abort, KeyboardInterrupt):
-        return _interrupted()
     except (BrokenPipeError, ClosedPipe):
         _print_no_more()
         return Status.DONE
+    except (click.Abort, KeyboardInterrupt):
+        pass
     except Exception as error:  # noqa: BLE001 - the last resort: what went wrong, and the status
         from ..core.errors import is_interrupt
 
-        if is_interrupt(error):
-            return _interrupted()
-        return _failed(error, debug="--debug" in arguments)
+        if not is_interrupt(error):
+            return _failed(error, debug="--debug" in arguments)
+    click.echo("interrupted", err=True)
+    return Status.INTERRUPTED
 
 
 def _run_command(arguments: list[str]) -> Any:
@@ -258,11 +259,6 @@ def _print_no_more() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _interrupted() -> Status:
-    click.echo("interrupted", err=True)
-    return Status.INTERRUPTED
-
-
 def _printable(text: str) -> str:
     """Escape control characters in a message, which may contain names.
 
@@ -276,7 +272,7 @@ def _printable(text: str) -> str:
 
 
 def _failed(error: Exception, *, debug: bool) -> Status:
-    """Print an error. Imports are local, because help must not wait for numpy."""
+    """Print an error; returns its status. Imports are local: help must not wait for numpy."""
     from ..core.errors import CpmonError
 
     if isinstance(error, OutputError):
@@ -356,8 +352,9 @@ def report_error(error: CpmonError, *, quiet: bool = False) -> Status:
 
     if not quiet:
         click.echo(f"cpmon: {error}", err=True)
-    kinds = ((DumpError, Status.DAMAGED), (BusyError, Status.BUSY))
-    return next((status for kind, status in kinds if isinstance(error, kind)), Status.USAGE)
+    if isinstance(error, DumpError):
+        return Status.DAMAGED
+    return Status.BUSY if isinstance(error, BusyError) else Status.USAGE
 
 
 class _Postponed(MetaPathFinder, Loader):

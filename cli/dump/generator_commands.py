@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -76,7 +76,10 @@ def generate_command(
     damage = [parse_damage(text) for text in damages]
     plan = load_scenario(scenario)
     runs = runs or tuple(run.run_id for run in plan.runs)
-    _check_targets(output, runs)
+    check_target(output)
+    for file in output.iterdir() if output.is_dir() else ():
+        if file.name.startswith(tuple(f"{run}." for run in runs)):
+            check_target(file)
     for run in runs:
         with written_to(output), bar(f"generating {run}") as advance:
             written = write_run(
@@ -91,15 +94,6 @@ def generate_command(
                 progress=advance,
             )
         say(f"{written.dump}: {written.bytes:,} bytes")
-
-
-def _check_targets(folder: Path, runs: Sequence[str]) -> None:
-    """Check that no existing files would be lost that have the names of the runs."""
-    check_target(folder)
-    if folder.is_dir():
-        for file in folder.iterdir():
-            if file.name.startswith(tuple(f"{run}." for run in runs)):
-                check_target(file)
 
 
 PIECE = 4 * 1024 * 1024
