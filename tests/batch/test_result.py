@@ -82,9 +82,9 @@ def test_the_status_follows_from_what_happened(what: dict[str, int], ended: Exit
 
 def test_the_status_follows_the_worst_finding_exception_and_rule():
     found = result()
-    found.add_findings("END_MISSING", "info", 2)
+    found.findings["END_MISSING"] = "info", 2
     assert found.status is ExitStatus.DONE
-    found.add_findings("TRUNCATED", "warning", 1)
+    found.findings["TRUNCATED"] = "warning", 1
     assert found.status is ExitStatus.WARNINGS
     found.validation["critical"] += 1
     assert found.status is ExitStatus.INVALID
