@@ -146,15 +146,11 @@ def _question(
     if question and NAME.fullmatch(question):
         named = query(question)
         return named.sql, named.bind(given)
-    sql = read_input() if question == "-" else question or _text_of(file)
-    return sql, bound(str(file or "the SQL"), params_of(str(file or ""), sql), given)
-
-
-def _text_of(file: Path | None) -> str:
-    """Read the SQL of a file."""
     try:
-        return file.read_text(encoding="utf-8") if file else ""
+        text = file.read_text(encoding="utf-8") if file else question or ""
     except OSError as error:
         raise click.UsageError(f"{file} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise click.UsageError(f"{file} is no text in UTF-8") from None
+    sql = read_input() if question == "-" else text
+    return sql, bound(str(file or "the SQL"), params_of(str(file or ""), sql), given)

@@ -8,13 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..main import Status, allow_pandas, status_of
-from ..options import (
-    choice_option,
-    output_options,
-    rules_option,
-    store_option,
-)
-from ..output import Output, check_target, say_notes, write_file
+from ..options import choice_option, output_options, rules_option, store_option
+from ..output import Output, check_target, say_notes
 from ..site_settings import opened
 from ..site_settings import settings as site_settings
 from ..spans import measured_system, selection_options, zone_option
@@ -24,13 +19,15 @@ if TYPE_CHECKING:
 
     from ...reduce.rules.rule import Rule
 
-SEVERITIES = ("info", "warning", "critical")
-
 
 @click.command("exceptions")
 @store_option
 @selection_options
-@choice_option("--severity", values=SEVERITIES, help="Only rules of this severity or a graver one.")
+@choice_option(
+    "--severity",
+    values=("info", "warning", "critical"),
+    help="Only rules of this severity or a graver one.",
+)
 @rules_option
 @click.option("--list", "listing", is_flag=True, help="Name the rules and their limits.")
 @zone_option
@@ -70,18 +67,14 @@ def exceptions_command(
 
     settings = site_settings()
     rules_in_force = load_rules(Purpose.EXCEPTIONS, settings, rules)
+    least = Severity(severity)
     if listing:
-        least = Severity(severity).rank
-        rules_listed = [rule for rule in rules_in_force if rule.severity.rank >= least]
-        out.write(render_rules(rules_listed, out.format))
+        listed = [rule for rule in rules_in_force if rule.severity.rank >= least.rank]
+        out.write(render_rules(listed, out.format))
         return Status.DONE
     with opened(store) as connection:
         matches = exceptions(
-            connection,
-            rules_in_force,
-            **selection,
-            severity=Severity(severity),
-            settings=settings,
+            connection, rules_in_force, **selection, severity=least, settings=settings
         )
     printed = find_zone(zone or settings.zone(measured_system(store, selection))).key
     out.write(render_findings(matches, out.format, printed))
@@ -154,11 +147,19 @@ def validate_command(
     from ...reduce.rules.rule import Purpose, find_rule, load_rules
     from ...reduce.rules.validation import offending, rows_sql, validate
 
-    _check(rows, sql, html, out)
-    if expectations and (only or rules or listing or rows or html):
-        raise click.UsageError("--expectations looks at kept results, not at rules: take one")
-    if data_docs and not expectations:
-        raise click.UsageError("--data-docs has the results of --expectations: name both")
+    of_rules = only or rules or listing or rows or html
+    mistakes = {
+        "--sql says how --rows RULE finds its rows: name the rule": sql and not rows,
+        "--html is a page of all rules, --rows the rows of one: take one": html and rows,
+        "--html writes a page: name its file with -o FILE": html and out.file is None,
+        "--expectations looks at kept results, not at rules: take one": expectations and of_rules,
+        "--data-docs has the results of --expectations: name both": data_docs and not expectations,
+    }
+    for text, is_made in mistakes.items():
+        if is_made:
+            raise click.UsageError(text)
+    if html:
+        check_target(out.file, "html")
     say_notes(doubts)
     if expectations:
         return _judge(store, selection, data_docs, out)
@@ -176,14 +177,12 @@ def validate_command(
             text = rows_sql(find_rule(rules_in_force, rows), scope)
             Output("text", out.file).write(f"{text};\n".encode())
         elif rows:
-            broken = offending(connection, find_rule(rules_in_force, rows), landed, scope)
-            out.write_table(broken)
+            rule = find_rule(rules_in_force, rows)
+            out.write_table(offending(connection, rule, landed, scope))
         else:
             result = validate(connection, rules_in_force, landed, scope, selection["run"])
-            if html and out.file is not None:
-                write_file(out.file, render_findings(result, "html"))
-            else:
-                out.write(render_findings(result, out.format))
+            form = "html" if html else out.format
+            Output(form, out.file).write(render_findings(result, form))
             return status_of(result.worst)
     return Status.DONE
 
@@ -201,14 +200,3 @@ def _judge(store: Path, selection: dict[str, Any], data_docs: Path | None, out: 
         found = judge(connection, connection.store, scope, selection["run"], data_docs)
     out.write(render_expectations(found, out.format))
     return Status.DONE if found.holds else status_of("critical")
-
-
-def _check(rows: str | None, sql: bool, html: bool, out: Output) -> None:
-    if sql and not rows:
-        raise click.UsageError("--sql says how --rows RULE finds its rows: name the rule")
-    if html and rows:
-        raise click.UsageError("--html is a page of all rules, --rows the rows of one: take one")
-    if html and out.file is None:
-        raise click.UsageError("--html writes a page: name its file with -o FILE")
-    if html:
-        check_target(out.file, "html")

@@ -174,11 +174,7 @@ def compact(store: Path) -> Status:
 @click.option("--as-of", type=DAY, help="Count ages from this day instead of today.")
 @click.option("--dry-run", is_flag=True, help="Say what would be removed, and remove nothing.")
 def prune(
-    store: Path,
-    keep: str | None,
-    raw: str | None,
-    as_of: date | None,
-    dry_run: bool,
+    store: Path, keep: str | None, raw: str | None, as_of: date | None, dry_run: bool
 ) -> None:
     """Remove results, and with --raw samples, that are older than said here or in the settings.
 
