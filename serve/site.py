@@ -23,6 +23,7 @@ from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
 import duckdb
+import pyarrow as pa
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -49,6 +50,7 @@ from ..store.views.database import is_about_files, storage_error
 from .access import NOTHING
 from .addresses import (
     OBJECT,
+    SPAN,
     WINDOW,
     ObjectAddresses,
     chosen_object,
@@ -57,11 +59,10 @@ from .addresses import (
     selection,
     span,
 )
-from .answer import FILES, Answer, Ask, read_answer, write_answer
+from .answer import FILES, Ask, read_answer, write_answer
 from .work import POLL_S, Cache, Gone, Job, ReaderLeft, Work
 
 Result = TypeVar("Result")
-MakePage = Callable[[Connection, Mapping[str, str]], bytes]
 Endpoint = Callable[[Request], Awaitable[Response]]
 LONGEST_SQL = 20_000
 CHUNK = 2**18
@@ -113,11 +114,12 @@ class Site:
 
     def app(self) -> Starlette:
         """The application of all addresses."""
-        routes = [
-            ("/", self.index),
-            ("/index.html", self.index),
-            ("/page", self.page),
-            ("/object", self.object_page),
+        index = partial(self._cached, "index", ("system", *SPAN))
+        routes: list[tuple[str, Endpoint]] = [
+            ("/", index),
+            ("/index.html", index),
+            ("/page", partial(self._cached, "page", WINDOW)),
+            ("/object", partial(self._cached, "object", OBJECT)),
             ("/query", self.query),
             ("/query.{format}", self.file),
             (f"/{RUNTIME}", self.runtime),
@@ -137,28 +139,14 @@ class Site:
         self.pages.close()
         self.queries.close()
 
-    async def index(self, request: Request) -> Response:
-        """The pages that there are, within a span and of a system if the address has them."""
-        chosen = selection(request.query_params, ("system", "since", "until"))
-        return await self._cached("index", chosen, self._index, request)
-
-    async def page(self, request: Request) -> Response:
-        """The page of a run or system."""
-        chosen = selection(request.query_params, WINDOW)
-        return await self._cached("page", chosen, self._page, request)
-
-    async def object_page(self, request: Request) -> Response:
-        """The page of an object of a run or system."""
-        chosen = selection(request.query_params, OBJECT)
-        return await self._cached("object", chosen, self._object, request)
-
     async def query(self, request: Request) -> Response:
         """The box for SQL, with the answer of what is in it."""
         sql, answer, error = request.query_params.get("sql", ""), None, None
         if sql.strip():
             try:
-                _check_length(sql)
-                answer = await self._asked(partial(self._answer, sql=sql), request)
+                answer = await self._asked(
+                    sql, lambda parts, job: read_answer(parts, job.check, ZoneInfo("UTC")), request
+                )
             except CpmonError as raised:
                 error = raised
         page = rendered("query.html", sql=sql, answer=answer, error=error)
@@ -169,39 +157,59 @@ class Site:
         format, sql = request.path_params["format"], request.query_params.get("sql", "")
         if format not in FILES:
             raise HTTPException(404)
-        _check_length(sql)
-        write = partial(self._file, sql=sql, format=format)
-        file = await self._asked(write, request)
+        file = await self._asked(
+            sql, lambda parts, job: write_answer(parts, format, job.check), request
+        )
         headers = {"Content-Disposition": f'attachment; filename="answer.{format}"'}
         return StreamingResponse(_chunks(file), 200, headers, FILES[format])
 
     async def runtime(self, _request: Request) -> Response:
         """The script that draws charts when a reader zooms; its name has its version."""
-        script = await asyncio.to_thread(runtime)
-        return Response(script, media_type="text/javascript")
+        return Response(await asyncio.to_thread(runtime), media_type="text/javascript")
 
-    async def _asked(self, work: Callable[[Connection, Job], Result], request: Request) -> Result:
-        """Does some work of SQL; it ends when its reader leaves, or after QUERY_S."""
-        return await self.queries.run(
-            lambda job: self._with(job, work), request.is_disconnected, limit_s=QUERY_S
-        )
+    async def _asked(
+        self, sql: str, use: Callable[[Iterator[pa.Table], Job], Result], request: Request
+    ) -> Result:
+        """Uses the answer of some SQL; it ends when its reader leaves, or after QUERY_S.
 
-    async def _cached(
-        self, kind: str, chosen: Mapping[str, str], make: MakePage, request: Request
-    ) -> Response:
+        Raises:
+            CpmonError: the SQL is too long, is rejected or fails.
+        """
+        if len(sql) > LONGEST_SQL:
+            raise CpmonError("the SQL is too long", expected=f"at most {LONGEST_SQL:,} characters")
+
+        def run(job: Job) -> Result:
+            return self._with(job, lambda con, job: use(self.ask(con, sql), job))
+
+        return await self.queries.run(run, request.is_disconnected, limit_s=QUERY_S)
+
+    async def _cached(self, kind: str, names: tuple[str, ...], request: Request) -> Response:
         """A page from the cache, or made for all who ask for it now.
 
         Once begun it is finished even if its readers leave: the next one gets it at once.
+
+        Args:
+            names: the parameters of the address that select it.
         """
+        chosen = selection(request.query_params, names)
         state = await asyncio.to_thread(self._state)
-        packed = await self._packed(kind, chosen, make, state, request.is_disconnected)
-        return _unpacked(packed, request)
+        packed = await self._packed(kind, chosen, state, request.is_disconnected)
+        is_taken = "gzip" in request.headers.get("accept-encoding", "")
+        page = zlib.decompressobj(wbits=GZIP).decompress(packed, HEAD if is_taken else WHOLE)
+        answer = _html(page)
+        answer.headers["Vary"] = "Accept-Encoding"
+        if is_taken:
+            answer.body = packed
+            answer.headers["Content-Encoding"] = "gzip"
+            answer.headers["Content-Length"] = str(len(packed))
+        return answer
 
     async def _packed(
-        self, kind: str, chosen: Mapping[str, str], make: MakePage, state: object, gone: Gone
+        self, kind: str, chosen: Mapping[str, str], state: object, gone: Gone
     ) -> bytes:
         """A page, compressed: in memory it takes a tenth, and most readers take it as it is."""
         address = f"{kind}?{urlencode(sorted(chosen.items()))}"
+        make = {"index": self._index, "page": self._page, "object": self._object}[kind]
 
         def with_job(job: Job) -> bytes:
             page = self._with(job, lambda con, _job: make(con, chosen))
@@ -227,12 +235,6 @@ class Site:
             await asyncio.sleep(LOOK_S)
 
     async def _make_newest(self, state: object) -> None:
-        makers: dict[str, MakePage] = {
-            "index": self._index,
-            "page": self._page,
-            "object": self._object,
-        }
-
         def list_newest(job: Job) -> list[tuple[str, dict[str, str]]]:
             return self._with(job, lambda con, _job: [*self._newest(con)])
 
@@ -242,7 +244,7 @@ class Site:
             if await asyncio.to_thread(self._state) != state:
                 return
             with suppress(CpmonError, OSError, duckdb.Error):
-                await self._packed(kind, chosen, makers[kind], state, _stays)
+                await self._packed(kind, chosen, state, _stays)
 
     def _newest(self, con: Connection) -> Iterator[tuple[str, dict[str, str]]]:
         """Kind and selection of the pages to keep ready."""
@@ -326,17 +328,6 @@ class Site:
         window = next(each for each in found if each.run_id == run)
         return window, find_zone(self.settings.zone(window.system))
 
-    def _answer(self, con: Connection, job: Job, *, sql: str) -> Answer:
-        return read_answer(self.ask(con, sql), job.check, ZoneInfo("UTC"))
-
-    def _file(self, con: Connection, job: Job, *, sql: str, format: str) -> IO[bytes]:
-        return write_answer(self.ask(con, sql), format, job.check)
-
-
-def _check_length(sql: str) -> None:
-    if len(sql) > LONGEST_SQL:
-        raise CpmonError("the SQL is too long", expected=f"at most {LONGEST_SQL:,} characters")
-
 
 def _html(page: bytes, status: int = 200) -> Response:
     """A page, with its own content security policy as a header as well."""
@@ -346,19 +337,6 @@ def _html(page: bytes, status: int = 200) -> Response:
     if status == BUSY:
         headers["Retry-After"] = str(RETRY_S)
     return HTMLResponse(page, status, headers)
-
-
-def _unpacked(packed: bytes, request: Request) -> Response:
-    """A compressed page; as it is, if the reader can take it."""
-    is_taken = "gzip" in request.headers.get("accept-encoding", "")
-    page = zlib.decompressobj(wbits=GZIP).decompress(packed, HEAD if is_taken else WHOLE)
-    answer = _html(page)
-    answer.headers["Vary"] = "Accept-Encoding"
-    if is_taken:
-        answer.body = packed
-        answer.headers["Content-Encoding"] = "gzip"
-        answer.headers["Content-Length"] = str(len(packed))
-    return answer
 
 
 async def _stays() -> bool:
@@ -400,9 +378,9 @@ def _answering(endpoint: Endpoint) -> Endpoint:
 
 
 async def _unknown_address(request: Request, _: Exception) -> Response:
+    place = request.url.path
     return _problem(
-        CpmonError("no page has this address", code="address-unknown", found=request.url.path),
-        404,
+        CpmonError("no page has this address", code="address-unknown", found=place), 404
     )
 
 

@@ -24,7 +24,6 @@ Make = Callable[[Gone], Awaitable[bytes]]
 POLL_S = 0.1
 MOST_WAITING = 100
 LEAVING_S = 10
-FOREVER = float("inf")
 
 
 class ReaderLeft(Exception):
@@ -91,7 +90,7 @@ class Work:
         gone: Gone | None = None,
         *,
         finishes: bool = False,
-        limit_s: float = FOREVER,
+        limit_s: float = float("inf"),
     ) -> Result:
         """Runs some work in a thread; cancels it when the reader leaves.
 
@@ -144,7 +143,12 @@ class Work:
         if not task.cancelled():
             task.exception()  # retrieved: nobody waits for it
         if job.seconds > limit_s:
-            raise _too_slow(limit_s)
+            raise CpmonError(
+                "the query took too long",
+                code="query-too-slow",
+                expected=f"at most {limit_s:g} s, so that others get their turn",
+                effect="it was cancelled; cpmon query has no such limit",
+            )
         raise ReaderLeft
 
     @property
@@ -166,15 +170,6 @@ class Work:
             for job in [*self._running]:
                 job.cancel()
             time.sleep(POLL_S)
-
-
-def _too_slow(limit_s: float) -> CpmonError:
-    return CpmonError(
-        "the query took too long",
-        code="query-too-slow",
-        expected=f"at most {limit_s:g} s, so that others get their turn",
-        effect="it was cancelled; cpmon query has no such limit",
-    )
 
 
 @dataclass
