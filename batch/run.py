@@ -45,10 +45,6 @@ from .result import BatchResult, Event, ExitStatus
 from .state import FOLDER, State, append_history, exclusive_lock, load_state
 from .summary import render_metrics, render_summary
 
-ARENAS = 2
-"""Number of malloc arenas: the number of threads at work; more saved no time."""
-_M_ARENA_MAX = -8
-
 
 @contextmanager
 def stop_signal() -> Iterator[threading.Event]:
@@ -79,7 +75,8 @@ def limit_arenas() -> None:
     """
     with suppress(OSError, AttributeError):
         if sys.platform == "linux":
-            ctypes.CDLL(None).mallopt(_M_ARENA_MAX, ARENAS)
+            # M_ARENA_MAX: so many as threads at work; more saved no time.
+            ctypes.CDLL(None).mallopt(-8, 2)
 
 
 def release_memory() -> None:
@@ -320,7 +317,7 @@ class BatchRunner:
 
 
 def watch(
-    runner: BatchRunner, stop: threading.Event, log: Log, report: Callable[[BatchResult], None]
+    runner: BatchRunner, stop: threading.Event, report: Callable[[BatchResult], None]
 ) -> ExitStatus:
     """Run batches at the interval of the plan until `stop` is set.
 
@@ -331,16 +328,16 @@ def watch(
         DONE, because stopping is the normal end.
     """
     interval_s = max(1.0, runner.plan.batch.watch.seconds)
-    log.info("watching", every=interval_s)
+    runner.log.info("watching", every=interval_s)
     while not stop.is_set():
         try:
             result = runner.run(idle=False)
             if result.did_something and not result.interrupted:
                 report(result)
         except BusyError as error:
-            log.warning("busy", reason=error)
+            runner.log.warning("busy", reason=error)
         except StoreError as error:  # e.g. disk full; the next batch may succeed
-            log.error("not done", reason=error)
+            runner.log.error("not done", reason=error)
         stop.wait(interval_s)
-    log.info("stopped")
+    runner.log.info("stopped")
     return ExitStatus.DONE

@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 ANY_PATH = click.Path(path_type=Path)
 FILE_PATH = click.Path(path_type=Path, dir_okay=False)
 
-LONGEST_NAME = 200
-"""Maximum bytes of a percent-encoded name in a path; most characters take three to nine."""
-
 
 def use_layouts(
     context: click.Context, _option: click.Parameter, store: Path | None
@@ -82,30 +79,25 @@ def config_option(command: Command) -> Command:
     )(command)
 
 
-def store_option(command: Command) -> Command:
-    """Adds `--store` and `--config`, whose settings may name the store."""
-    return _with_store(
-        command, "Folder of the landed dumps, or s3://BUCKET/PREFIX; else CPMON_STORE, settings."
+def folder_option(what: str = "") -> Callable[[Command], Command]:
+    """Adds `--store` and `--config`, whose settings may name the store.
+
+    Args:
+        what: begins the error message if the store is in no local folder; empty if that will do.
+    """
+    place = "Folder of the landed dumps" + ("" if what else ", or s3://BUCKET/PREFIX")
+    option = click.option(
+        "--store",
+        type=ANY_PATH,
+        envvar="CPMON_STORE",
+        callback=functools.partial(_store, what=what),
+        metavar="DIR" if what else "DIR|URL",
+        help=f"{place}; else CPMON_STORE, settings.",
     )
+    return lambda command: config_option(option(command))
 
 
-def folder_option(what: str) -> Callable[[Command], Command]:
-    """Adds the same for commands that need a local folder. `what` begins the error message."""
-    help_text = "Folder of the landed dumps; else CPMON_STORE, settings."
-    return lambda command: _with_store(command, help_text, what)
-
-
-def _with_store(command: Command, help_text: str, what: str = "") -> Command:
-    return config_option(
-        click.option(
-            "--store",
-            type=ANY_PATH,
-            envvar="CPMON_STORE",
-            callback=functools.partial(_store, what=what),
-            metavar="DIR" if what else "DIR|URL",
-            help=help_text,
-        )(command)
-    )
+store_option = folder_option()
 
 
 def need_folder(store: Path, what: str) -> None:
@@ -208,7 +200,8 @@ class Name(Text):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Returns the name unchanged."""
         name = super().convert(value, param, ctx)
-        if not name.strip() or len(quote(name, safe="")) > LONGEST_NAME:
+        # Percent-encoded in a path; most characters take three to nine bytes.
+        if not name.strip() or len(quote(name, safe="")) > 200:
             self.fail(f"{value!r} is empty or too long for a name", param, ctx)
         return name
 

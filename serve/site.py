@@ -41,6 +41,7 @@ from ..reduce.page.runtime import FILE as RUNTIME
 from ..reduce.page.runtime import runtime
 from ..reduce.reductions.reductions import reductions
 from ..store import Store, connect
+from ..store.catalogue.answers import ask
 from ..store.catalogue.connection import Connection
 from ..store.results.readable_part import readable_part
 from ..store.runs.classes import FILE as CLASSES
@@ -59,7 +60,7 @@ from .addresses import (
     selection,
     span,
 )
-from .answer import FILES, Ask, read_answer, write_answer
+from .answer import FILES, read_answer, write_answer
 from .work import POLL_S, Cache, Gone, Job, ReaderLeft, Work
 
 Result = TypeVar("Result")
@@ -94,16 +95,12 @@ class Site:
     """The answers of a store.
 
     Attributes:
-        ask: runs the SQL of readers.
-        limits: of all queries together.
         threads: so many pages, and as many queries, are worked on at once.
         warm: so many of the newest pages are kept ready, with those of their greatest objects.
     """
 
     folder: Path
     settings: Settings
-    limits: Limits
-    ask: Ask
     threads: int
     warm: int = 0
     cache: Cache = field(default_factory=Cache)
@@ -145,7 +142,7 @@ class Site:
         if sql.strip():
             try:
                 answer = await self._asked(
-                    sql, lambda parts, job: read_answer(parts, job.check, ZoneInfo("UTC")), request
+                    sql, lambda parts, job: read_answer(parts, job.check), request
                 )
             except CpmonError as raised:
                 error = raised
@@ -179,7 +176,7 @@ class Site:
             raise CpmonError("the SQL is too long", expected=f"at most {LONGEST_SQL:,} characters")
 
         def run(job: Job) -> Result:
-            return self._with(job, lambda con, job: use(self.ask(con, sql), job))
+            return self._with(job, lambda con, job: use(ask(con, sql), job))
 
         return await self.queries.run(run, request.is_disconnected, limit_s=QUERY_S)
 
@@ -286,8 +283,8 @@ class Site:
             raise storage_error(error) or memory_error(error) or error from None
 
     def _once(self, store: Store, job: Job, work: Callable[[Connection, Job], Result]) -> Result:
-        limits = self.limits.share(2 * self.threads)
-        with connect(store, reductions(), limits) as connection:
+        limits = Limits(self.settings.memory_limit, self.settings.threads)
+        with connect(store, reductions(), limits.share(2 * self.threads)) as connection:
             job.use(connection)
             return work(connection, job)
 

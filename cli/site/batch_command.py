@@ -92,7 +92,7 @@ def run(
     with stop_signal() as stop:
         runner = BatchRunner(opened, plan, site, log, write_file, stop.is_set)
         if watch:
-            return Status(int(run_until(runner, stop, log, report)))
+            return Status(int(run_until(runner, stop, report)))
         result = runner.run(as_of)
     report(result)
     return Status(int(result.status))

@@ -12,7 +12,7 @@ import click
 from ...core.errors import CpmonError
 from ..options import FILE_PATH, store_option
 from ..output import say
-from ..site_settings import limits, opened, settings
+from ..site_settings import opened, settings
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
@@ -79,14 +79,13 @@ def command(
     from ...serve.access import new_token
     from ...serve.server import serve
     from ...serve.site import Site
-    from ...store.catalogue.answers import ask
 
     token = _token(token_file)
     if not token and host not in LOOPBACK:
         token = new_token()
     with opened(store):  # checks the store and the limits; limits the memory of the process
         pass
-    site = Site(store, settings(), limits(store), ask, max(2, os.cpu_count() or 1), warm)
+    site = Site(store, settings(), max(2, os.cpu_count() or 1), warm)
     with suppress(BrokenPipeError):
         serve(site, say, host=host, port=port, token=token, names=names, verbose=verbose)
 
