@@ -126,9 +126,6 @@ def day_of_dump(dump: Path, container: Container | str) -> date | None:
     return (moment(first[1]) - INSIDE).date() if first else None
 
 
-SELECTION = ("run", "system", "since", "until")
-
-
 def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Adds `--run`, `--system`, `--since` and `--until`, as `selection`: arguments of a report.
 
@@ -141,16 +138,15 @@ def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
     @span_options()
     @functools.wraps(command)
     def select(**values: Any) -> Any:
-        from ..config.moments import SYSTEM_ZONE, find_zone
+        from ..config.moments import SYSTEM_ZONE
         from ..core.grace_period import GRACE
 
-        selection = {name: values.pop(name) for name in SELECTION}
+        selection = {name: values.pop(name) for name in ("run", "system", "since", "until")}
         if values.get("zone") == SYSTEM_ZONE:
             values["zone"] = zone_of_system(values["store"], selection)
         doubts: tuple[str, ...] = ()
         if selection["since"] or selection["until"]:
-            system = measured_system(values.get("store"), selection)
-            zone = find_zone(values.get("zone") or settings().zone(system))
+            zone = printed_zone(values.get("zone"), values.get("store"), selection)
             named = {key: selection[key] for key in ("system", "run")}
             span = read_span(
                 selection["since"],
@@ -165,14 +161,19 @@ def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return select
 
 
-def measured_system(location: Path | str | None, selection: Mapping[str, Any]) -> str | None:
-    """The system whose zone is used: the given one, that of the run, or the only one of a store."""
-    if selection["system"] or not settings().systems or not location:
-        return str(selection["system"]) if selection["system"] else None
-    from ..store import Store
-    from ..store.runs import runs
+def printed_zone(zone: str | None, location: Path | None, selection: Mapping[str, Any]) -> ZoneInfo:
+    """The zone of the printed times: the named one, else that of the settings for the system.
 
-    return runs.measured_system(Store(location), run_id=selection["run"])
+    The system is the selected one, that of the run, or the only one of the store.
+    """
+    from ..config.moments import find_zone
+    from ..store import Store
+    from ..store.runs.runs import measured_system
+
+    system = selection["system"] or None
+    if not zone and not system and settings().systems and location:
+        system = measured_system(Store(location), run_id=selection["run"])
+    return find_zone(zone or settings().zone(system))
 
 
 def zone_of_system(location: Path, selection: Mapping[str, Any]) -> str:

@@ -115,11 +115,7 @@ class ObjectAddresses(Mapping[tuple[str, Any], str]):
 
 
 def _moment(text: str) -> str:
-    """A typed time as ISO text in UTC.
-
-    Raises:
-        CpmonError: it is no time.
-    """
+    """A typed time as ISO text in UTC."""
     try:
         moment = parse_moment(text, ZoneInfo("UTC"), datetime.now(UTC))
         return moment.replace(tzinfo=None).isoformat()

@@ -313,11 +313,7 @@ class Site:
         return object_page(con, window, kind, value, zone, self.settings, trail, links)
 
     def _window(self, con: Connection, chosen: Mapping[str, str]) -> tuple[Window, ZoneInfo]:
-        """The window that an address selects, and the zone of its times.
-
-        Raises:
-            CpmonError: there is none.
-        """
+        """The window that an address selects, and the zone of its times."""
         run, system = chosen.get("run"), chosen.get("system")
         if not (run or system):
             raise CpmonError("an address of a page names a run or a system")

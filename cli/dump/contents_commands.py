@@ -214,11 +214,7 @@ def show_command(
 def _explained(
     dump: Path, container: str, query: RecordFilter, count: int | None, release: str
 ) -> Iterator[Explained]:
-    """Explain the selected records, streaming.
-
-    Raises:
-        CpmonError: no record is selected.
-    """
+    """Explain the selected records, streaming; it is an error if there are none."""
     from ...core.errors import CpmonError
     from ...ingest.container.source import open_source
     from ...ingest.inspect.explanation import explain

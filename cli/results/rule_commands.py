@@ -10,9 +10,8 @@ import click
 from ..main import Status, allow_pandas, status_of
 from ..options import choice_option, output_options, rules_option, store_option
 from ..output import Output, check_target, say_notes
-from ..site_settings import opened
-from ..site_settings import settings as site_settings
-from ..spans import measured_system, selection_options, zone_option
+from ..site_settings import opened, settings
+from ..spans import printed_zone, selection_options, zone_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,13 +59,11 @@ def exceptions_command(
       cpmon exceptions --store perf/ --run BANKDAY --severity warning --format json
       cpmon exceptions --store perf/ --rules my-rules.toml --list
     """
-    from ...config.moments import find_zone
     from ...reduce.rules.exceptions import exceptions
     from ...reduce.rules.rendering import render_findings, render_rules, unknowns
     from ...reduce.rules.rule import Purpose, Severity, load_rules
 
-    settings = site_settings()
-    rules_in_force = load_rules(Purpose.EXCEPTIONS, settings, rules)
+    rules_in_force = load_rules(Purpose.EXCEPTIONS, settings(), rules)
     least = Severity(severity)
     if listing:
         listed = [rule for rule in rules_in_force if rule.severity.rank >= least.rank]
@@ -74,10 +71,10 @@ def exceptions_command(
         return Status.DONE
     with opened(store) as connection:
         matches = exceptions(
-            connection, rules_in_force, **selection, severity=least, settings=settings
+            connection, rules_in_force, **selection, severity=least, settings=settings()
         )
-    printed = find_zone(zone or settings.zone(measured_system(store, selection))).key
-    out.write(render_findings(matches, out.format, printed))
+    printed = printed_zone(zone, store, selection)
+    out.write(render_findings(matches, out.format, printed.key))
     say_notes(doubts)
     if out.format not in ("table", "text"):
         say_notes(unknowns(matches))
@@ -168,7 +165,7 @@ def validate_command(
         connection.point(scope)
         landed = connection.tables
         rules_in_force: Sequence[Rule] = load_rules(
-            Purpose.VALIDATION, site_settings(), rules, landed=landed
+            Purpose.VALIDATION, settings(), rules, landed=landed
         )
         rules_in_force = [find_rule(rules_in_force, name) for name in only] or rules_in_force
         if listing:

@@ -91,11 +91,7 @@ def command(
 
 
 def _filled(name: str, store: Path | None, dump: Path | None) -> str:
-    """The text of a notebook, with the store and the dump that it asks.
-
-    Raises:
-        CpmonError: there is no such notebook, or it reads no dump.
-    """
+    """The text of a notebook, with the store and the dump that it asks."""
     titles = completion.notebook_titles()
     if name.lower().replace("_", "-") not in titles:
         raise unknown("notebook", name, titles)
@@ -111,11 +107,7 @@ def _filled(name: str, store: Path | None, dump: Path | None) -> str:
 
 
 def _copy(text: str, file: Path) -> None:
-    """Write a notebook, unless the file has been edited.
-
-    Raises:
-        CpmonError: the file has another text, or cannot be written.
-    """
+    """Write a notebook, unless the file has been edited."""
     check_target(file)
     data = text.encode()
     if file.exists():

@@ -91,11 +91,7 @@ def command(
 
 
 def _token(file: Path | None) -> str:
-    """The given token; empty if there is none.
-
-    Raises:
-        CpmonError: it cannot be used.
-    """
+    """The given token; empty if there is none."""
     try:
         token = file.read_text("ascii") if file else os.environ.get("CPMON_TOKEN", "")
     except (OSError, UnicodeError) as error:

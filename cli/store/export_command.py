@@ -105,11 +105,7 @@ def export(
 
 
 def _chosen(connection: Connection, names: Sequence[str]) -> list[Documented]:
-    """The relations that names and patterns choose, in the order of names.
-
-    Raises:
-        CpmonError: a name or pattern matches none.
-    """
+    """The relations that names and patterns choose, in the order of names."""
     public = {each.name: each for each in connection.documented() if each.name[:1] != "_"}
     chosen: dict[str, Documented] = {}
     records, tables = ("monitor", "interval"), connection.tables

@@ -90,11 +90,7 @@ def command(
 def _measured(
     store: Path, system: str, since: str, until: str
 ) -> tuple[datetime, datetime, dict[str, str]]:
-    """The span of a run, and the attributes found in its records.
-
-    Raises:
-        CpmonError: no such system, or it has no interval in the span.
-    """
+    """The span of a run, and the attributes found in its records."""
     from ...config.moments import span_text
     from ...core.errors import CpmonError, unknown
     from ...reduce.compare.run_facts import recorded_attributes
