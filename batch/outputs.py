@@ -153,11 +153,7 @@ class OutputWriter:
         return pages
 
     def _reports(self, names: Sequence[str], **options: Any) -> list[ReportResult]:
-        """The reports that have data.
-
-        Raises:
-            NothingToReportError: none of them has.
-        """
+        """The reports that have data; raises NothingToReportError if none of them has."""
         reports = []
         for name in names:
             try:

@@ -221,7 +221,7 @@ def lock_holder(folder: Path) -> str:
     except BlockingIOError:
         return _holder_name(folder) or "another process"
     except OSError:
-        return ""
+        pass
     return ""
 
 

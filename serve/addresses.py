@@ -21,7 +21,6 @@ OBJECT = (*WINDOW, "kind", "name")
 SPAN = ("since", "until")
 BASES = {"device": 16, "cpu": 10}
 """Kind of object whose name is a number -> its base."""
-MOST_DIGITS = 8
 
 
 def selection(given: Mapping[str, str], names: tuple[str, ...]) -> dict[str, str]:
@@ -68,7 +67,7 @@ def chosen_object(chosen: Mapping[str, str]) -> tuple[str, Any]:
     kind, name = chosen.get("kind", ""), chosen.get("name", "")
     value: Any = name
     if kind in BASES:
-        is_number = name.isascii() and name.isalnum() and len(name) <= MOST_DIGITS
+        is_number = name.isascii() and name.isalnum() and len(name) <= 8
         try:
             value = int(name, BASES[kind]) if is_number else None
         except ValueError:

@@ -40,7 +40,17 @@ def serve(
     Raises:
         CpmonError: the address cannot be used.
     """
-    listening = _listen(host, port)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        listening = socket.create_server((host, port), family=family, backlog=MOST_CONNECTIONS)
+    except (OSError, OverflowError) as error:
+        raise CpmonError(
+            "the address cannot be listened on",
+            code="address-not-usable",
+            place=f"{host}, port {port}",
+            found=str(error),
+            remedy="name another one by --host or --port; --port 0 takes any free port",
+        ) from None
     port = listening.getsockname()[1]
     hosts = {*LOOPBACK, host.lower(), *(name.lower() for name in names)}
     config = uvicorn.Config(
@@ -81,17 +91,3 @@ class _Server(uvicorn.Server):
         """Ends the server."""
         super().handle_exit(sig, frame)
         self._site.cancel()
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        return socket.create_server((host, port), family=family, backlog=MOST_CONNECTIONS)
-    except (OSError, OverflowError) as error:
-        raise CpmonError(
-            "the address cannot be listened on",
-            code="address-not-usable",
-            place=f"{host}, port {port}",
-            found=str(error),
-            remedy="name another one by --host or --port; --port 0 takes any free port",
-        ) from None

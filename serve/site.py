@@ -232,6 +232,9 @@ class Site:
             await asyncio.sleep(LOOK_S)
 
     async def _make_newest(self, state: object) -> None:
+        async def stays() -> bool:  # nobody waits who could leave
+            return False
+
         def list_newest(job: Job) -> list[tuple[str, dict[str, str]]]:
             return self._with(job, lambda con, _job: [*self._newest(con)])
 
@@ -241,7 +244,7 @@ class Site:
             if await asyncio.to_thread(self._state) != state:
                 return
             with suppress(CpmonError, OSError, duckdb.Error):
-                await self._packed(kind, chosen, state, _stays)
+                await self._packed(kind, chosen, state, stays)
 
     def _newest(self, con: Connection) -> Iterator[tuple[str, dict[str, str]]]:
         """Kind and selection of the pages to keep ready."""
@@ -330,11 +333,6 @@ def _html(page: bytes, status: int = 200) -> Response:
     if status == BUSY:
         headers["Retry-After"] = str(RETRY_S)
     return HTMLResponse(page, status, headers)
-
-
-async def _stays() -> bool:
-    """Nobody waits who could leave."""
-    return False
 
 
 def _problem(error: CpmonError, status: int) -> Response:
