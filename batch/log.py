@@ -11,6 +11,7 @@ import os
 import re
 import sys
 from datetime import UTC, datetime
+from functools import partialmethod
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -37,19 +38,7 @@ class Log:
         self._is_quiet = quiet
         self._is_journal = _is_journal(self._stream)
 
-    def info(self, event: str, **fields: Any) -> None:
-        """Log a normal event."""
-        self._write("info", event, fields)
-
-    def warning(self, event: str, **fields: Any) -> None:
-        """Log an event that needs attention."""
-        self._write("warning", event, fields)
-
-    def error(self, event: str, **fields: Any) -> None:
-        """Log a failure."""
-        self._write("error", event, fields)
-
-    def _write(self, level: str, event: str, fields: dict[str, Any]) -> None:
+    def _write(self, level: str, event: str, /, **fields: Any) -> None:
         if self._is_quiet and level == "info":
             return
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
@@ -64,6 +53,13 @@ class Log:
         prefix = f"<{PRIORITIES[level]}>" if self._is_journal else ""
         self._stream.write(f"{prefix}{line}\n")
         self._stream.flush()
+
+    info = partialmethod(_write, "info")
+    """Log a normal event."""
+    warning = partialmethod(_write, "warning")
+    """Log an event that needs attention."""
+    error = partialmethod(_write, "error")
+    """Log a failure."""
 
 
 def _quoted(value: Any) -> str:

@@ -48,7 +48,6 @@ from ..store.runs.classes import FILE as CLASSES
 from ..store.runs.runs import FOLDER as RUNS
 from ..store.sandbox.sandbox import Limits
 from ..store.views.database import is_about_files, storage_error
-from .access import NOTHING
 from .addresses import (
     OBJECT,
     SPAN,
@@ -65,6 +64,8 @@ from .work import POLL_S, Cache, Gone, Job, ReaderLeft, Work
 
 Result = TypeVar("Result")
 Endpoint = Callable[[Request], Awaitable[Response]]
+NOTHING = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+"""The content security policy of answers that have none: files and texts."""
 LONGEST_SQL = 20_000
 CHUNK = 2**18
 POLICY = re.compile(rb'Content-Security-Policy" content="([^"]+)"')

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -76,13 +77,12 @@ def command(
             found=f"no {', no '.join(missing)}",
             remedy="pip install 'cpmon[serve]'",
         )
-    from ...serve.access import new_token
     from ...serve.server import serve
     from ...serve.site import Site
 
     token = _token(token_file)
     if not token and host not in LOOPBACK:
-        token = new_token()
+        token = secrets.token_urlsafe(24)
     with opened(store):  # checks the store and the limits; limits the memory of the process
         pass
     site = Site(store, settings(), max(2, os.cpu_count() or 1), warm)
