@@ -27,9 +27,6 @@ from .plan import BatchPlan
 from .result import BatchResult
 from .state import State
 
-SAVE_INTERVAL_S = 20.0
-"""Interval for saving the state during a long intake."""
-
 
 class _FileChangedError(CpmonError):
     """A file changed while it was being read."""
@@ -59,7 +56,7 @@ class Intake:
                 result.interrupted = True
                 break
             self._process(file, result)
-            if time.monotonic() - saved > SAVE_INTERVAL_S:
+            if time.monotonic() - saved > 20.0:  # seconds; an intake may be long
                 self.state.save(self.folder)
                 saved = time.monotonic()
 
@@ -108,7 +105,12 @@ class Intake:
             cause = error if isinstance(error, CpmonError) else reason
             self.log.error("not landed", path=file.path, reason=cause)
         except Exception as error:  # noqa: BLE001 - a bug of ours must not stop other files
-            self._fail(file, error, result)
+            # The file is skipped until it or the version of cpmon changes.
+            reason = f"{type(error).__name__}: {error}"
+            self.state.settle(file, "failed", ascii_line(reason))
+            result.note("failures", ascii_path(file.path), ascii_line(reason))
+            trace = "".join(traceback.format_exception(error))
+            self.log.error("failed", path=file.path, reason=reason, trace=trace)
         else:
             self._record(file, landed, result)
 
@@ -169,18 +171,6 @@ class Intake:
             self.log.error("quarantine", path=file.path, reason=failure)
         result.note(kind, path, reason, error.code)
 
-    def _fail(self, file: Candidate, error: Exception, result: BatchResult) -> None:
-        """Report a bug of cpmon; the file is skipped until the file or cpmon's version changes."""
-        reason = f"{type(error).__name__}: {error}"
-        self.state.settle(file, "failed", ascii_line(reason))
-        result.note("failures", ascii_path(file.path), ascii_line(reason))
-        trace = "".join(traceback.format_exception(error))
-        self.log.error("failed", path=file.path, reason=reason, trace=trace)
-
-
-_MAX_AHEAD = timedelta(days=1)
-"""An interval that ends later than now plus this has a damaged time stamp."""
-
 
 def dump_days(store: Store, dump: str, zone: ZoneInfo) -> tuple[set[date], int | None]:
     """The days of a landed dump's intervals, and the end of the last one, microseconds since 1970.
@@ -193,7 +183,8 @@ def dump_days(store: Store, dump: str, zone: ZoneInfo) -> tuple[set[date], int |
     file = pa.BufferReader(store.files.read(f"{landed.folder}/interval.parquet"))
     own = [("dump", "=", dump)] if landed.is_merged else None
     ends = pq.read_table(file, columns=["interval_end"], filters=own).column(0).drop_null()
-    limit = (datetime.now(UTC) + _MAX_AHEAD).replace(tzinfo=None)
+    # An interval that ends later has a damaged time stamp.
+    limit = (datetime.now(UTC) + timedelta(days=1)).replace(tzinfo=None)
     ends = ends.filter(pc.less(ends, pa.scalar(limit, ends.type)))
     if not len(ends):
         return set(), None

@@ -66,19 +66,6 @@ def stop_signal() -> Iterator[threading.Event]:
             signal.signal(number, handler)
 
 
-def limit_arenas() -> None:
-    """Limit malloc arenas; only for a process that runs nothing but batches.
-
-    The window of a dump briefly takes 20 MB on its own thread. glibc gives threads separate arenas
-    and keeps free pages at the end of each: with 72 small files a day the process grew by 20 to
-    30 MB in a week, and far more with large files.
-    """
-    with suppress(OSError, AttributeError):
-        if sys.platform == "linux":
-            # M_ARENA_MAX: so many as threads at work; more saved no time.
-            ctypes.CDLL(None).mallopt(-8, 2)
-
-
 def release_memory() -> None:
     """Collect cyclic garbage, and return free pages to the system if possible."""
     gc.collect()
@@ -110,7 +97,16 @@ class BatchRunner:
     last: BatchResult | None = None
 
     def __post_init__(self) -> None:
-        limit_arenas()
+        """Limits malloc arenas, as the process runs nothing but batches.
+
+        The window of a dump briefly takes 20 MB on its own thread. glibc gives threads separate
+        arenas and keeps free pages at the end of each: with 72 small files a day the process grew
+        by 20 to 30 MB in a week, and far more with large files.
+        """
+        with suppress(OSError, AttributeError):
+            if sys.platform == "linux":
+                # M_ARENA_MAX: so many as threads at work; more saved no time.
+                ctypes.CDLL(None).mallopt(-8, 2)
 
     @property
     def folder(self) -> Path:
@@ -288,12 +284,8 @@ class BatchRunner:
         if is_silent:
             return
         append_history(self.folder, result, max(1, self.plan.batch.history))
-        self.log.info(
-            "ended",
-            status=int(result.status),
-            landed=result.landed,
-            seconds=round(result.seconds, 1),
-        )
+        seconds = round(result.seconds, 1)
+        self.log.info("ended", status=int(result.status), landed=result.landed, seconds=seconds)
 
     def _publish(self, state: State, result: BatchResult) -> None:
         """Write metrics, and summaries unless the batch is silent."""

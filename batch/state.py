@@ -33,8 +33,6 @@ LOCK, STATE, HISTORY = ".lock", "state.json", "history.jsonl"
 VERSION = 1
 SETTLED = ("landed", "known")
 """Final outcomes; files with another one are retried by another version of cpmon."""
-HISTORY_SLACK = 1.2
-"""Factor by which the history may exceed its limit before it is cut."""
 
 
 class SystemTotals(msgspec.Struct, array_like=True):
@@ -147,7 +145,7 @@ def append_history(folder: Path, result: BatchResult, limit: int) -> None:
         stream.write(json.dumps(entry) + "\n")
     with file.open(encoding="utf-8", errors="replace") as stream:
         count = sum(1 for _ in stream)
-    if count > limit * HISTORY_SLACK:
+    if count > limit * 1.2:  # it is not cut at each batch
         lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
         replace_durably(file, "\n".join(lines[-limit:]) + "\n")
 

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 NOTEBOOKS = f"{__name__.partition('.')[0]}.notebooks"
 """The package of notebooks: never imported, as they need an extra."""
-_ORDER = ("first_look", "why_slow", "compare_runs", "capacity", "own_metric")
 Complete = Callable[[click.Context, click.Parameter, str], "list[CompletionItem]"]
 
 
@@ -129,12 +128,11 @@ users = _of_store("SELECT DISTINCT userid FROM users_by_time")
 
 def notebook_titles() -> dict[str, str]:
     """The shipped notebooks in the order of a first session, each with its title."""
-    folder = files(NOTEBOOKS)
-    texts = {name: (folder / f"{name}.py").read_text(encoding="utf-8") for name in _ORDER}
-    return {
-        name.replace("_", "-"): text.partition('"""')[2].partition('"""')[0]
-        for name, text in texts.items()
-    }
+    titles = {}
+    for name in ("first-look", "why-slow", "compare-runs", "capacity", "own-metric"):
+        file = files(NOTEBOOKS) / f"{name.replace('-', '_')}.py"
+        titles[name] = file.read_text(encoding="utf-8").split('"""', 2)[1]
+    return titles
 
 
 notebooks = _completing(lambda _context, _word: notebook_titles())

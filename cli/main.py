@@ -151,7 +151,8 @@ class Commands(click.Group):
         """Load a command from its module."""
         if name not in COMMANDS:
             return None
-        _postpone_pandas()
+        if "pandas" not in sys.modules and _POSTPONED not in sys.meta_path:
+            sys.meta_path.insert(0, _POSTPONED)  # until `allow_pandas`
         package, _, shared = COMMANDS[name][0].partition(".")
         module = importlib.import_module(f".{package}.{shared or f'{name}_command'}", __package__)
         command: click.Command = getattr(module, f"{name}_command" if shared else "command")
@@ -377,12 +378,6 @@ class _Postponed(MetaPathFinder, Loader):
 
 
 _POSTPONED = _Postponed()
-
-
-def _postpone_pandas() -> None:
-    """Make imports of pandas fail until `allow_pandas`, unless it is already imported."""
-    if "pandas" not in sys.modules and _POSTPONED not in sys.meta_path:
-        sys.meta_path.insert(0, _POSTPONED)
 
 
 def allow_pandas() -> None:

@@ -20,7 +20,7 @@ from ..core.errors import CpmonError, fold, unknown
 
 Value = int | float | str
 
-_PARAM = re.compile(r"param:\s*(\w+)\s*=\s*('(?:[^']*)'|-?[\d.]+)\s*--\s*(.+)")
+_PARAM = re.compile(r"param:\s*(\w+)\s*=\s*(?:'([^']*)'|(-?[\d.]+))\s*--\s*(.+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,8 +156,22 @@ def params_of(file: str, text: str) -> tuple[Param, ...]:
     Raises:
         CpmonError: the line of one cannot be read.
     """
-    head = _head(text)
-    return tuple(_param(f"{file}:{at}", line) for at, line in head if line.startswith("param:"))
+    params = []
+    for at, line in _head(text):
+        if not line.startswith("param:"):
+            continue
+        match = _PARAM.fullmatch(line)
+        if match is None:
+            raise CpmonError(
+                "a parameter of a query cannot be read",
+                place=f"{file}:{at}",
+                expected="-- param: name = default -- what it is for",
+                found=line,
+            )
+        name, quoted, number, doc = match.groups()
+        default = quoted if number is None else float(number) if "." in number else int(number)
+        params.append(Param(name, default, doc))
+    return tuple(params)
 
 
 def _head(text: str) -> list[tuple[int, str]]:
@@ -165,18 +179,3 @@ def _head(text: str) -> list[tuple[int, str]]:
     lines = itertools.takewhile(lambda line: line.startswith("--"), text.splitlines())
     comments = ((at, line.removeprefix("--").strip()) for at, line in enumerate(lines, 1))
     return [(at, line) for at, line in comments if line]
-
-
-def _param(place: str, line: str) -> Param:
-    match = _PARAM.fullmatch(line)
-    if match is None:
-        raise CpmonError(
-            "a parameter of a query cannot be read",
-            place=place,
-            expected="-- param: name = default -- what it is for",
-            found=line,
-        )
-    name, default, doc = match.groups()
-    if default.startswith("'"):
-        return Param(name, default[1:-1], doc)
-    return Param(name, float(default) if "." in default else int(default), doc)

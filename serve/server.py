@@ -157,7 +157,9 @@ class Access:
         """The answer to a request that must not reach the application; None if it may."""
         if request.method not in ("GET", "HEAD"):
             return PlainTextResponse("only GET and HEAD: the store is read-only\n", 405)
-        if host_name(request.headers.get("host", "")) not in self.hosts:
+        host = request.headers.get("host", "")  # perhaps with brackets and a port
+        name = host[1:].partition("]")[0] if host[:1] == "[" else host.partition(":")[0].rstrip(".")
+        if name.lower() not in self.hosts:
             return PlainTextResponse("this server has another name; see --allow-host\n", 421)
         site = request.headers.get("sec-fetch-site", "none")
         is_navigation = request.headers.get("sec-fetch-mode") == "navigate"
@@ -186,10 +188,3 @@ class Access:
     def _matches(self, given: str) -> bool:
         """Compares in constant time."""
         return hmac.compare_digest(given.encode(), self.token.encode())
-
-
-def host_name(host: str) -> str:
-    """The name in a header Host, without port and brackets."""
-    if host.startswith("["):
-        return host[1:].partition("]")[0].lower()
-    return host.partition(":")[0].rstrip(".").lower()
