@@ -13,14 +13,11 @@ import msgspec
 
 from ..ingest.findings import Code
 
-SCHEMA_VERSION = 1
 MAX_LISTED = 200
 """Maximum number of listed events of a kind; further ones are only counted."""
 
 KINDS = ("deferred", "quarantined", "rejected", "trouble", "failures")
 """Kinds of events; all but the first affect the exit status."""
-SERIOUS = frozenset({"warning", "critical", "data_loss"})
-"""Severities that make a batch exit with warnings."""
 
 
 class ExitStatus(IntEnum):
@@ -147,8 +144,9 @@ class BatchResult:
             return ExitStatus.INVALID
         severities = {severity for severity, _ in self.findings.values()}
         severities |= (+self.exceptions).keys() | (+self.validation).keys()
+        is_serious = severities & {"warning", "critical", "data_loss"}
         is_troubled = any(self.counts[kind] for kind in KINDS[1:])
-        return ExitStatus.WARNINGS if is_troubled or severities & SERIOUS else ExitStatus.DONE
+        return ExitStatus.WARNINGS if is_troubled or is_serious else ExitStatus.DONE
 
     @property
     def seconds(self) -> float:
@@ -161,7 +159,7 @@ class BatchResult:
         for part in document["systems"].values():
             part["last"] = part["last"] and _iso(datetime.fromtimestamp(part["last"], UTC))
         return {
-            "schema_version": SCHEMA_VERSION,
+            "schema_version": 1,
             **document,
             "started": _iso(self.started),
             "ended": self.ended and _iso(self.ended),

@@ -136,10 +136,6 @@ def render_metrics(state: State, result: BatchResult, last_end: datetime | None)
     )
 
 
-EVENTS = ("deferred", "quarantined", "trouble", "failures")
-RUN = ("started", "seconds", "ended_as", "status", "landed", "known")
-
-
 def batch_status(store: Store, plan: BatchPlan, last: int) -> dict[str, Any]:
     """The status as a JSON document: `now` a sentence; `runs`, `systems` and `waiting` rows.
 
@@ -148,6 +144,8 @@ def batch_status(store: Store, plan: BatchPlan, last: int) -> dict[str, Any]:
     """
     folder = store.root / FOLDER
     state, now = load_state(store, folder), time.time()
+    keys = ("started", "seconds", "ended_as", "status", "landed", "known")
+    kinds = ("deferred", "quarantined", "trouble", "failures")
     success = f"{_minute(state.last_success)} UTC" if state.last_success is not None else "never"
     holder = lock_holder(folder)
     working = f"at work now: {holder}" if holder else "no batch is at work"
@@ -155,8 +153,8 @@ def batch_status(store: Store, plan: BatchPlan, last: int) -> dict[str, Any]:
         "now": f"{working}; last success: {success}",
         "runs": [
             {
-                **{key: entry.get(key) for key in RUN},
-                **{kind: entry.get("counts", {}).get(kind, 0) for kind in EVENTS},
+                **{key: entry.get(key) for key in keys},
+                **{kind: entry.get("counts", {}).get(kind, 0) for kind in kinds},
                 "run": entry.get("run"),
             }
             for entry in read_history(folder, last)

@@ -23,8 +23,6 @@ MOST_DRAWN = 50_000
 """Maximum number of rows from which a chart is drawn."""
 MOST_COUNTED = 1_000_000
 """Rows are counted up to this number."""
-MOST_SERIES = 8
-"""Maximum number of series of a chart: there are as many colours."""
 MOST_BYTES = 2**30
 """Maximum size of a file."""
 FILES = {
@@ -79,7 +77,8 @@ def _chart(table: pa.Table) -> str:
     """The numeric columns over the first column of times; empty without both."""
     fields = [*enumerate(table.schema)]
     times = next((n for n, field in fields if pa.types.is_timestamp(field.type)), None)
-    numeric = [(n, field.name) for n, field in fields if is_number(field.type)][:MOST_SERIES]
+    # There are as many colours.
+    numeric = [(n, field.name) for n, field in fields if is_number(field.type)][:8]
     if times is None or not numeric or len(table) < 2:
         return ""
     clock = table.column(times).cast(pa.timestamp("us"), safe=False)

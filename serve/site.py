@@ -67,28 +67,17 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 NOTHING = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 """The content security policy of answers that have none: files and texts."""
 LONGEST_SQL = 20_000
-CHUNK = 2**18
 POLICY = re.compile(rb'Content-Security-Policy" content="([^"]+)"')
 """The policy in the head of a page, before any text of the store."""
-NO_FRAMES = "frame-ancestors 'none'"
-"""Can be said in a header only."""
 QUERY_S = 600
 """Seconds after which SQL is cancelled although its reader waits: others wait behind it."""
-PACKING = 6
-"""Level of gzip, of 9: a page of 2 MB takes a tenth of it, in some 50 ms."""
 GZIP = 31
 """zlib's number of the format."""
-HEAD, WHOLE = 2**15, 0
-"""Maximum number of bytes that have the policy, and of a whole page: any."""
 LOOK_S = 30
 """Seconds between two looks whether the store has changed, to make its newest pages."""
 WARM_OBJECTS = 10
 """Number of objects of each kind whose pages are made before they are asked for."""
 BUSY = 503
-RETRY_S = 10
-"""Seconds after which a reader may ask again that was refused."""
-CLIENT_CLOSED = 499
-"""Status of an answer that nobody reads."""
 
 
 @dataclass
@@ -193,7 +182,8 @@ class Site:
         state = await asyncio.to_thread(self._state)
         packed = await self._packed(kind, chosen, state, request.is_disconnected)
         is_taken = "gzip" in request.headers.get("accept-encoding", "")
-        page = zlib.decompressobj(wbits=GZIP).decompress(packed, HEAD if is_taken else WHOLE)
+        # The policy is in the head of a page; 0 is all of it.
+        page = zlib.decompressobj(wbits=GZIP).decompress(packed, 2**15 if is_taken else 0)
         answer = _html(page)
         answer.headers["Vary"] = "Accept-Encoding"
         if is_taken:
@@ -211,7 +201,8 @@ class Site:
 
         def with_job(job: Job) -> bytes:
             page = self._with(job, lambda con, _job: make(con, chosen))
-            return gzip.compress(page, PACKING, mtime=0)
+            # By level 6 a page of 2 MB takes a tenth of it, in some 50 ms.
+            return gzip.compress(page, 6, mtime=0)
 
         def run(is_left: Gone) -> Awaitable[bytes]:
             return self.pages.run(with_job, is_left, finishes=True)
@@ -329,10 +320,11 @@ class Site:
 def _html(page: bytes, status: int = 200) -> Response:
     """A page, with its own content security policy as a header as well."""
     found = POLICY.search(page)
-    own = f"{found[1].decode()}; {NO_FRAMES}" if found else NOTHING
+    # What is said of frames counts in a header only.
+    own = f"{found[1].decode()}; frame-ancestors 'none'" if found else NOTHING
     headers = {"Content-Security-Policy": own}
     if status == BUSY:
-        headers["Retry-After"] = str(RETRY_S)
+        headers["Retry-After"] = "10"  # seconds
     return HTMLResponse(page, status, headers)
 
 
@@ -342,7 +334,7 @@ def _problem(error: CpmonError, status: int) -> Response:
 
 def _chunks(file: IO[bytes]) -> Iterator[bytes]:
     with closing(file):
-        while chunk := file.read(CHUNK):
+        while chunk := file.read(2**18):
             yield chunk
 
 
@@ -361,7 +353,7 @@ def _answering(endpoint: Endpoint) -> Endpoint:
         try:
             return await endpoint(request)
         except ReaderLeft:
-            return Response(status_code=CLIENT_CLOSED)
+            return Response(status_code=499)  # nobody reads it
         except CpmonError as error:
             is_of_address = not request.url.path.startswith("/query")
             return _problem(error, _status(error, is_of_address=is_of_address))

@@ -44,9 +44,6 @@ from ...store import Store, connect
 from ...store.sandbox.sandbox import Limits
 from ..output import rows_as
 
-LIMITS = Limits(memory="256MB")
-"""What DuckDB may use; it puts on disk what does not fit."""
-
 
 def check_dump(source: Source, release: str = "", progress: Progress | None = None) -> Checked:
     """Check a dump in a scratch store, which is deleted afterwards.
@@ -80,7 +77,8 @@ def _checked(reader: Reader, progress: Progress | None, look: Look | None = None
         with TemporaryDirectory(prefix="cpmon-check-") as folder:
             store = Store(Path(folder, "store"), create=True)
             checked = land_checked(reader, store, progress, look)
-            with connect(store, (), LIMITS) as connection:
+            # DuckDB puts on disk what does not fit.
+            with connect(store, (), Limits(memory="256MB")) as connection:
                 landed = connection.tables
                 rules = load_rules(Purpose.VALIDATION, landed=landed)
                 found = breaches(connection, rules, landed)
@@ -99,10 +97,6 @@ def _checked(reader: Reader, progress: Progress | None, look: Look | None = None
             remedy="make room, or name a folder on another disk in TMPDIR",
         ) from error
     return checked
-
-
-OWN = "layouts/"
-"""The folder for layouts in the advised commands."""
 
 
 def diagnose(
@@ -169,8 +163,8 @@ def diagnose(
     ]
     if pages:
         own = f"mon{(release or 'V.R.M').replace('.', '')}/"
-        bring = f"cpmon schema import {own} --into {OWN} --effects effects.md"
-        commands = [bring, f"export CPMON_SCHEMAS={OWN}", again, *commands]
+        bring = f"cpmon schema import {own} --into layouts/ --effects effects.md"
+        commands = [bring, "export CPMON_SCHEMAS=layouts/", again, *commands]
     return {
         **document,
         "dump": _dump(checked, inventory, names=names),
@@ -294,7 +288,6 @@ def _pages(records: list[dict[str, Any]], reports: list[ExpectedReport]) -> list
     return sorted(rows, key=lambda row: not row["reports"])
 
 
-HIDDEN = "not shown; --names shows it"
 WIDTH = 96
 
 
@@ -315,7 +308,8 @@ def _page(document: dict[str, Any], style: _Style) -> str:
             for row in document.get("pages", ())
         ],
     }
-    values = {**document, **tables, "page": style, "hidden": HIDDEN, "counted": _counted}
+    hidden = "not shown; --names shows it"
+    values = {**document, **tables, "page": style, "hidden": hidden, "counted": _counted}
     return text_page(__package__, "doctor.txt", **values)
 
 

@@ -96,9 +96,6 @@ def generate_command(
         say(f"{written.dump}: {written.bytes:,} bytes")
 
 
-PIECE = 4 * 1024 * 1024
-
-
 def _kinds() -> Iterator[str]:
     from ...generate.damage.kinds import KINDS
 
@@ -149,7 +146,7 @@ def damage_command(dump: Path, kinds: tuple[str, ...], output: Path, seed: int) 
 
 
 def _pieces(source: Source) -> Iterator[bytes]:
-    room = memoryview(bytearray(PIECE))
+    room = memoryview(bytearray(4 * 1024 * 1024))
     while not source.ended and (size := source.readinto(room)):
         yield bytes(room[:size])
 

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 SPARK = "spark"
-NAME = re.compile(r"[A-Za-z][\w-]*")
 
 
 def _queries() -> Iterator[str]:
@@ -143,7 +142,7 @@ def _question(
     given = pairs("--param", params)
     if (question is None) == (file is None):
         raise click.UsageError("give SQL, the name of a query, or --file FILE")
-    if question and NAME.fullmatch(question):
+    if question and re.fullmatch(r"[A-Za-z][\w-]*", question):
         named = query(question)
         return named.sql, named.bind(given)
     try:

@@ -268,10 +268,6 @@ def dictionary(text: str | None, out: Output) -> None:
     out.write_rows(matches)
 
 
-FEW = 20
-"""For more pages than this only the summary and problems are printed."""
-
-
 @command.command("import", short_help="Turn IBM's record pages into layouts.")
 @click.argument("pages", nargs=-1, required=True, metavar="PAGE...", type=ANY_PATH)
 @click.option(
@@ -356,7 +352,7 @@ def import_(
             write_file(change.path, change.after.encode())
         reload()
     for imported in results:
-        _tell(imported, details=len(results) <= FEW)
+        _tell(imported, details=len(results) <= 20)  # of more, problems and the summary
     if effects:
         from ...reduce.reports.expected_reports import layout_effects
 
