@@ -26,7 +26,7 @@ from ..options import (
     output_options,
     store_option,
 )
-from ..output import TARGET_FILE, Command, Output, check_target, say, say_notes, write_file
+from ..output import TARGET_FILE, Output, check_target, say, say_notes, write_file
 from ..site_settings import opened, settings
 from ..spans import selection_options, zone_option
 
@@ -74,21 +74,8 @@ def _begin(context: click.Context, option: click.Parameter, value: str | None) -
     context.exit()
 
 
-def _draft_options(command: Command) -> Command:
-    """Adds `--new` and `--like`, which need no store."""
-    option = functools.partial(click.option, is_eager=True, expose_value=False, callback=_begin)
-    new = option(
-        "--new",
-        metavar="NAME",
-        help="Write the start of a report of your own, reports/NAME.toml beside the settings.",
-    )
-    like = option(
-        "--like",
-        metavar="REPORT",
-        help="The report that it begins as a copy of.",
-        shell_complete=completion.reports,
-    )
-    return new(like(command))
+_draft_option = functools.partial(click.option, is_eager=True, expose_value=False, callback=_begin)
+"""An option that needs no store."""
 
 
 @click.command("report")
@@ -142,7 +129,17 @@ def _draft_options(command: Command) -> Command:
     help="Show what is longer than the terminal page by page.",
 )
 @listing_option("Name the reports.", _reports)
-@_draft_options
+@_draft_option(
+    "--new",
+    metavar="NAME",
+    help="Write the start of a report of your own, reports/NAME.toml beside the settings.",
+)
+@_draft_option(
+    "--like",
+    metavar="REPORT",
+    help="The report that it begins as a copy of.",
+    shell_complete=completion.reports,
+)
 @output_options
 def command(
     names: tuple[str, ...],
