@@ -63,37 +63,22 @@ def status_of(severity: str | None) -> Status:
 
 COMMANDS = {
     "demo": ("site", "The published measurements, from generated dumps to tables."),
-    "generate": (
-        "dump.generator_commands",
-        "Write the dumps of a scenario, with their companion files.",
-    ),
-    "damage": (
-        "dump.generator_commands",
-        "Write a damaged copy of a dump, to see what becomes of it.",
-    ),
-    "doctor": ("dump.health_commands", "One page on a dump: what it is, which reports it gives."),
-    "list": (
-        "dump.contents_commands",
-        "What is inside a dump: system, span, intervals, records by type.",
-    ),
-    "show": ("dump.contents_commands", "Records of a dump field by field, with their bytes."),
-    "check": ("dump.health_commands", "What is wrong with a dump, without landing it."),
-    "slice": ("dump.rewrite_commands", "Write a part of a dump as a dump of its own."),
-    "merge": ("dump.rewrite_commands", "Write several dumps of one system as one."),
+    "generate": ("dump.generator", "Write the dumps of a scenario, with their companion files."),
+    "damage": ("dump.generator", "Write a damaged copy of a dump, to see what becomes of it."),
+    "doctor": ("dump.health", "One page on a dump: what it is, which reports it gives."),
+    "list": ("dump.contents", "What is inside a dump: system, span, intervals, records by type."),
+    "show": ("dump.contents", "Records of a dump field by field, with their bytes."),
+    "check": ("dump.health", "What is wrong with a dump, without landing it."),
+    "slice": ("dump.rewrite", "Write a part of a dump as a dump of its own."),
+    "merge": ("dump.rewrite", "Write several dumps of one system as one."),
     "ingest": ("store", "Land dumps in a store."),
     "runs": ("store", "List the runs of a store, or define one."),
     "classes": ("store", "Say which users belong together."),
     "reduce": ("store", "Compute the reductions of a store and keep their results."),
     "report": ("results", "Print a report by time."),
-    "exceptions": (
-        "results.rule_commands",
-        "Look for what should not be: rules, and where they are met.",
-    ),
+    "exceptions": ("results.rule", "Look for what should not be: rules, and where they are met."),
     "explain": ("results", "Explain what was different at a time, and who contributed."),
-    "validate": (
-        "results.rule_commands",
-        "Check what landed by rules: keys, counters, sums that close.",
-    ),
+    "validate": ("results.rule", "Check what landed by rules: keys, counters, sums that close."),
     "forecast": ("results", "When a metric meets its threshold: trend, weekly season, a band."),
     "compare": ("results", "Print a comparison table of runs, with its ratios."),
     "batch": ("site", "Land what arrives, reduce and report, unattended."),
@@ -108,7 +93,8 @@ COMMANDS = {
 }
 """Command -> its package and description, in the order of a first session.
 
-It is `command` of the package's module `NAME_command`, or `NAME_command` of the module named here.
+It is `command` of the package's module `NAME_command`, or `NAME_command` of the module
+`NOUN_commands` whose noun stands here.
 """
 
 
@@ -153,9 +139,10 @@ class Commands(click.Group):
             return None
         if "pandas" not in sys.modules and _POSTPONED not in sys.meta_path:
             sys.meta_path.insert(0, _POSTPONED)  # until `allow_pandas`
-        package, _, shared = COMMANDS[name][0].partition(".")
-        module = importlib.import_module(f".{package}.{shared or f'{name}_command'}", __package__)
-        command: click.Command = getattr(module, f"{name}_command" if shared else "command")
+        package, _, noun = COMMANDS[name][0].partition(".")
+        place = f".{package}.{noun}_commands" if noun else f".{package}.{name}_command"
+        module = importlib.import_module(place, __package__)
+        command: click.Command = getattr(module, f"{name}_command" if noun else "command")
         return command
 
     def resolve_command(
