@@ -168,18 +168,7 @@ def diagnose(
     return {
         **document,
         "dump": _dump(checked, inventory, names=names),
-        "findings": [
-            {
-                "severity": str(code.severity),
-                "code": code.name,
-                "count": findings.counts[code],
-                "meaning": code.meaning,
-                "remedy": code.remedy,
-                # Details may quote the dump.
-                "details": findings.details(code) if names or not code.quotes else [],
-            }
-            for code in sorted(findings.counts, key=lambda code: code.name)
-        ],
+        "findings": _findings(findings, names=names),
         "records": records,
         "reports": [
             {
@@ -229,6 +218,21 @@ def _dump(checked: Checked, inventory: Inventory, *, names: bool) -> dict[str, A
         "can_multithread": has_threads,
         "shows_multithreading": any(f.name in THREAD_FIELDS for f in layout("mtrsys").fields),
     }
+
+
+def _findings(findings: Findings, *, names: bool) -> list[dict[str, Any]]:
+    """One row for each code; without `names` no details that may quote the dump."""
+    return [
+        {
+            "severity": str(code.severity),
+            "code": code.name,
+            "count": findings.counts[code],
+            "meaning": code.meaning,
+            "remedy": code.remedy,
+            "details": findings.details(code) if names or not code.quotes else [],
+        }
+        for code in sorted(findings.counts, key=lambda code: code.name)
+    ]
 
 
 def _records(inventory: Inventory, longer: Collection[str]) -> list[dict[str, Any]]:
