@@ -111,7 +111,7 @@ def records(_context: click.Context, _word: str) -> Iterable[str]:
 @_completing
 def questions(context: click.Context, word: str) -> Iterable[str]:
     """The shipped queries; within SQL text the tables of the store."""
-    from ..queries.queries import query_names
+    from ..queries import query_names
     from ..store.catalogue.answers import relations
 
     before, blank, _ = word.rpartition(" ")

@@ -32,7 +32,7 @@ SPARK = "spark"
 def _queries() -> Iterator[str]:
     """The queries with their parameters, one line each."""
     settings()  # loads the definitions of the site
-    from ...queries.queries import queries
+    from ...queries import queries
 
     for query in queries():
         yield f"{query.name}  {query.title}"
@@ -137,7 +137,7 @@ def _question(
     question: str | None, file: Path | None, params: tuple[str, ...]
 ) -> tuple[str, dict[str, Any]]:
     """The SQL and the values of its parameters."""
-    from ...queries.queries import bound, params_of, query
+    from ...queries import bound, params_of, query
 
     given = pairs("--param", params)
     if (question is None) == (file is None):

@@ -16,7 +16,7 @@ import click
 from ...config.formats import FORMATS
 from ...core.errors import CpmonError
 from ...core.interrupts import restore_interrupts
-from ...queries.queries import query_names
+from ...queries import query_names
 from ..output import say
 from .session import COMMANDS, Session, run_dot
 

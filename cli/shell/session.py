@@ -205,7 +205,7 @@ def _explain(session: Session, words: Words) -> None:
 
 
 def _queries(session: Session, _words: Words) -> None:
-    from ...queries.queries import queries
+    from ...queries import queries
 
     rows = []
     for query in queries():
@@ -215,7 +215,7 @@ def _queries(session: Session, _words: Words) -> None:
 
 
 def _run(session: Session, words: Words) -> None:
-    from ...queries.queries import query
+    from ...queries import query
 
     named = query(words[0])
     session.ask(named.sql, named.bind(pairs(".run", words[1:])))
