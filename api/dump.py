@@ -45,7 +45,6 @@ class Records:
             self._condition = f"({Scope(until=scope.until).condition()}) IS NOT FALSE"
 
     def __repr__(self) -> str:
-        """Name of the record type."""
         return f"<records {self.name}>"
 
     def _relation(self) -> DuckDBPyRelation:
@@ -128,7 +127,6 @@ class Dump(Answers, Mapping[str, Records]):
         return iter(self._records)
 
     def __len__(self) -> int:
-        """Their number."""
         return len(self._records)
 
     def _connected(self) -> Connection:
@@ -151,11 +149,9 @@ class Dump(Answers, Mapping[str, Records]):
         self._closing.close()
 
     def __enter__(self) -> Self:
-        """The dump itself."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Delete the temporary folder."""
         self.close()
 
 

@@ -45,7 +45,6 @@ class OpenStore(Answers):
         self._store = Store(self.path, create=create)
 
     def __repr__(self) -> str:
-        """Class and folder."""
         return f"<cpmon store {self.path}>"
 
     def _use_definitions(self) -> None:

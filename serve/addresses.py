@@ -105,11 +105,9 @@ class ObjectAddresses(Mapping[tuple[str, Any], str]):
         return f"object?{urlencode(named)}"
 
     def __iter__(self) -> Iterator[tuple[str, Any]]:
-        """Yields nothing."""
         return iter(())
 
     def __len__(self) -> int:
-        """0, as iteration yields nothing."""
         return 0
 
 

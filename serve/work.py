@@ -77,7 +77,6 @@ class Work:
     """
 
     def __init__(self, threads: int) -> None:
-        """Starts nothing yet."""
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="cpmon-serve")
         self._jobs: set[Job] = set()
         self._running: set[Job] = set()

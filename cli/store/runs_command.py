@@ -27,10 +27,7 @@ FROM meta.interval WHERE system = ?"""
 @store_option
 @click.option("--define", type=Name(), metavar="RUN", help="Define or replace this run.")
 @run_option(
-    "--delete",
-    type=Text(),
-    multiple=True,
-    help="Remove this run, and no data; may be repeated.",
+    "--delete", type=Text(), multiple=True, help="Remove this run, and no data; may be repeated."
 )
 @click.option("--system", metavar="NAME", help="With --define: the system measured.")
 @click.option("--base", metavar="RUN", default="", help="With --define: the run to compare with.")
