@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 from ..config import Settings
-from ..config.moments import find_zone
+from ..config.moments import find_zone, parse_line_length
+from ..core.errors import CpmonError, unknown
 from ..core.sql import relation_name
 from ..reduce.explain import Explanation, explain, explanation_table, render_explanation
 from ..reduce.explain.rendering import MOST_LINES
@@ -24,15 +25,7 @@ from ..store import Store
 from ..store.catalogue.answers import ask
 from ..store.catalogue.connection import Connection
 from ..store.runs.runs import measured_system
-from .selection import (
-    Departure,
-    Search,
-    Selection,
-    line_length,
-    severity_of,
-    with_grace,
-    with_objects,
-)
+from .selection import Departure, Search, Selection, with_grace, with_objects
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -104,7 +97,15 @@ class Answers(ABC):
     def _report(self, name: str, selection: Selection) -> ReportResult:
         given = with_objects(with_grace({**self._bounds, **selection}))
         if "by" in given:
-            given["by"] = line_length(given["by"])
+            text = given["by"]
+            try:
+                given["by"] = parse_line_length(text)
+            except ValueError:
+                raise CpmonError(
+                    "that is no length of a line",
+                    expected="15m, 1h, 1d, 1w or 1mo",
+                    found=repr(text),
+                ) from None
         with self._connected() as connection:
             return report(connection, name, **given, settings=self._settings)
 
@@ -152,7 +153,10 @@ class Answers(ABC):
 
     def _exceptions(self, selection: Search) -> Exceptions:
         given = with_grace({**self._bounds, **selection})
-        given["severity"] = severity_of(given.get("severity", Severity.INFO))
+        severity = given.get("severity", Severity.INFO)
+        if severity not in [*Severity]:
+            raise unknown("severity", severity, [*Severity])
+        given["severity"] = Severity(severity)
         with self._connected() as connection:
             return exceptions(connection, **given, settings=self._settings)
 

@@ -26,6 +26,7 @@ from .answers import Answers, answer
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from duckdb import DuckDBPyRelation
     from pandas import DataFrame as PandasFrame
     from polars import DataFrame, LazyFrame
 
@@ -44,21 +45,18 @@ class Records:
             self._condition = f"({Scope(until=scope.until).condition()}) IS NOT FALSE"
 
     def __repr__(self) -> str:
-        """Name of the record type."""
         return f"<records {self.name}>"
 
-    def _relation(self) -> Any:
+    def _relation(self) -> DuckDBPyRelation:
         return self._connection.sql(f"FROM monitor.{self.name} WHERE {self._condition}")
 
     def arrow(self) -> pa.Table:
         """All rows as an Arrow table."""
-        table: pa.Table = self._relation().to_arrow_table()
-        return table
+        return self._relation().to_arrow_table()
 
     def batches(self, rows: int = 100_000) -> pa.RecordBatchReader:
         """The rows in batches of at most `rows`, for what does not fit into memory."""
-        reader: pa.RecordBatchReader = self._relation().to_arrow_reader(rows)
-        return reader
+        return self._relation().to_arrow_reader(rows)
 
     def pl(self) -> DataFrame:
         """All rows as a polars DataFrame."""
@@ -72,8 +70,7 @@ class Records:
 
     def df(self) -> PandasFrame:
         """All rows as a pandas DataFrame."""
-        frame: PandasFrame = self._relation().df()
-        return frame
+        return self._relation().df()
 
 
 class Dump(Answers, Mapping[str, Records]):
@@ -130,7 +127,6 @@ class Dump(Answers, Mapping[str, Records]):
         return iter(self._records)
 
     def __len__(self) -> int:
-        """Their number."""
         return len(self._records)
 
     def _connected(self) -> Connection:
@@ -153,11 +149,9 @@ class Dump(Answers, Mapping[str, Records]):
         self._closing.close()
 
     def __enter__(self) -> Self:
-        """The dump itself."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Delete the temporary folder."""
         self.close()
 
 

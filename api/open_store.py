@@ -5,12 +5,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..config import read_settings
 from ..config.definitions import use
+from ..core.errors import CpmonError
 from ..ingest.landing import ingest
 from ..reduce.compare import compare, compare_runs, measure_parts
 from ..reduce.engine.reducing import reduce
@@ -24,7 +25,7 @@ from ..store.dumps.kept_layouts import layouts_of
 from ..store.results.readable_part import lazily_readable_part
 from ..store.sandbox.sandbox import Limits
 from .answers import Answers, answer, as_frame
-from .selection import Future, forecast_by, with_objects
+from .selection import Future, with_objects
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -44,7 +45,6 @@ class OpenStore(Answers):
         self._store = Store(self.path, create=create)
 
     def __repr__(self) -> str:
-        """Class and folder."""
         return f"<cpmon store {self.path}>"
 
     def _use_definitions(self) -> None:
@@ -97,12 +97,10 @@ class OpenStore(Answers):
         """
         with self._connected() as connection:
             if table is not None:
-                cells = compare(connection, table).to_arrow()
-            else:
-                if since or until:
-                    measure_parts(connection, runs, base, lambda _run: (since, until))
-                cells = compare_runs(connection, runs, base).to_arrow()
-        return as_frame(cells)
+                return as_frame(compare(connection, table).to_arrow())
+            if since or until:
+                measure_parts(connection, runs, base, lambda _run: (since, until))
+            return as_frame(compare_runs(connection, runs, base).to_arrow())
 
     def forecast(self, metric: str, **selection: Unpack[Future]) -> pl.DataFrame:
         """When a metric meets a threshold, from its kept hours: a row a day or week.
@@ -123,7 +121,12 @@ class OpenStore(Answers):
     def _forecast(self, metric: str, selection: Future) -> Forecast:
         given = with_objects(selection)
         if "by" in given:
-            given["by"] = forecast_by(given["by"])
+            lengths, text = {"1d": timedelta(days=1), "1w": timedelta(days=7)}, given["by"]
+            if text not in lengths:
+                raise CpmonError(
+                    "that is no length of a line", expected="1d or 1w", found=repr(text)
+                )
+            given["by"] = lengths[text]
         with self._connected() as connection:
             return forecast(connection, metric, **given, settings=self._settings)
 

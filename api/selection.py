@@ -6,11 +6,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, TypedDict
 
-from ..config.moments import LineLength, parse_line_length
-from ..core.errors import CpmonError, unknown
 from ..core.grace_period import GRACE
 from ..reduce.reports.narrowing import named_objects
-from ..reduce.rules.rule import Severity
 
 
 class Selection(TypedDict, total=False):
@@ -142,28 +139,3 @@ def with_grace(selection: Mapping[str, Any]) -> dict[str, Any]:
     """A selection whose bounds count intervals that end late as in time."""
     bounds = {name: selection[name] + GRACE for name in ("since", "until") if selection.get(name)}
     return {**selection, **bounds}
-
-
-def severity_of(name: str) -> Severity:
-    """A severity by its name."""
-    if name not in [*Severity]:
-        raise unknown("severity", name, [*Severity])
-    return Severity(name)
-
-
-def forecast_by(text: str) -> timedelta:
-    """The length of a line of a forecast."""
-    lengths = {"1d": timedelta(days=1), "1w": timedelta(days=7)}
-    if text not in lengths:
-        raise CpmonError("that is no length of a line", expected="1d or 1w", found=repr(text))
-    return lengths[text]
-
-
-def line_length(text: str) -> LineLength:
-    """The length of a line of a report."""
-    try:
-        return parse_line_length(text)
-    except ValueError:
-        raise CpmonError(
-            "that is no length of a line", expected="15m, 1h, 1d, 1w or 1mo", found=repr(text)
-        ) from None

@@ -14,9 +14,6 @@ from ..config.settings import BatchSettings
 from .log import Log, ascii_line
 from .result import BatchResult
 
-OUTPUT_BYTES = 2000
-"""Maximum length of a hook's output that is logged; the end is kept."""
-
 
 def run_hook(
     hook: str, settings: BatchSettings, event: dict[str, Any], result: BatchResult, log: Log
@@ -50,7 +47,7 @@ def run_command(command: tuple[str, ...], event: dict[str, Any], seconds: float,
         except OSError as error:
             return f"{command[0]} cannot be started: {error.strerror}"
         failure = _wait(process, json.dumps(event).encode() + b"\n", seconds)
-        output.seek(max(0, output.seek(0, os.SEEK_END) - OUTPUT_BYTES))
+        output.seek(max(0, output.seek(0, os.SEEK_END) - 2000))  # the end is logged
         text = ascii_line(output.read().decode(errors="replace"))
     if text:
         log.info("hook", command=command[0], said=text)
@@ -62,18 +59,13 @@ def _wait(process: subprocess.Popen[bytes], data: bytes, seconds: float) -> str:
     """Pass `data` to a command and wait for it; returns the reason of a failure, or empty text."""
     try:
         process.communicate(data, timeout=seconds)
-    except subprocess.TimeoutExpired:
-        _kill_group(process)
-        return f"did not end within {seconds:g} s"
-    except BaseException:
-        _kill_group(process)
+    except BaseException as error:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        if isinstance(error, subprocess.TimeoutExpired):
+            return f"did not end within {seconds:g} s"
         raise
     if process.returncode < 0:
         return f"was ended by signal {-process.returncode}"
     return f"ended with status {process.returncode}" if process.returncode else ""
-
-
-def _kill_group(process: subprocess.Popen[bytes]) -> None:
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()

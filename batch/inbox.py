@@ -174,19 +174,18 @@ def quarantined(folder: Path | None) -> list[tuple[Path, str]]:
 
 
 def _free_path(folder: Path, path: Path) -> Path:
-    """An unused path in the folder, or that of a copy left by an interrupted move."""
+    """An unused path in the folder, or that of a copy left by an interrupted move.
+
+    A copy has the same content and mtime.
+    """
     target, number = folder / path.name, 1
-    while os.path.lexists(target) and not _is_copy(path, target):
+    while os.path.lexists(target):
+        if target.is_file() and not target.is_symlink():
+            is_same_time = path.stat().st_mtime_ns == target.stat().st_mtime_ns
+            if is_same_time and filecmp.cmp(path, target, shallow=False):
+                break
         target, number = folder / f"{path.name}.{number}", number + 1
     return target
-
-
-def _is_copy(path: Path, target: Path) -> bool:
-    """Whether the target is a copy of the file: same content and mtime."""
-    if not target.is_file() or target.is_symlink():
-        return False
-    is_same_time = path.stat().st_mtime_ns == target.stat().st_mtime_ns
-    return is_same_time and filecmp.cmp(path, target, shallow=False)
 
 
 def _move(path: Path, target: Path) -> None:

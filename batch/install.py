@@ -57,10 +57,22 @@ def install(
         CpmonError: the interval is not allowed, systemd rejects the units, or they cannot be
             written.
     """
-    minutes = interval_minutes(schedule.every)
+    minutes = schedule.every // timedelta(minutes=1)
+    if schedule.every % timedelta(minutes=1) or minutes not in INTERVALS:
+        raise CpmonError(
+            "runs cannot be that far apart",
+            expected="a part of an hour (5m, 10m, 15m, 20m, 30m), or 1h, 2h, 3h, 4h, 6h, 12h",
+            found=length_of_time(schedule.every),
+            effect="nothing was written",
+        )
     command = _command(store, settings)
     if schedule.kind == "cron":
-        return _install_cron(cron_line([*command, "-q"], minutes), write, schedule.folder)
+        line = cron_line([*command, "-q"], minutes)
+        if schedule.folder is None:
+            return line, "add this line with `crontab -e`; MAILTO gets the summary"
+        file = schedule.folder / f"{NAME}.cron"
+        write(file, f"{line}\n".encode())
+        return "", f"{file} written\nadd its line with `crontab -e`, or: crontab {file}"
     user, account = schedule.user, schedule.account
     target, writable = schedule.folder or _unit_folder(user=user), _writable_folders(store, plan)
     units = {
@@ -120,14 +132,6 @@ def _is_owner(account: str, folder: Path) -> bool:
         return False
 
 
-def _install_cron(line: str, write: Write, folder: Path | None) -> tuple[str, str]:
-    if folder is None:
-        return line, "add this line with `crontab -e`; MAILTO gets the summary"
-    file = folder / f"{NAME}.cron"
-    write(file, f"{line}\n".encode())
-    return "", f"{file} written\nadd its line with `crontab -e`, or: crontab {file}"
-
-
 def _command(store: Store, settings: Settings) -> list[str]:
     """The command line of a batch with absolute paths."""
     program = shutil.which(sys.argv[0]) or shutil.which("cpmon")
@@ -175,7 +179,11 @@ def service(
         user: it is a user service, which cannot hide parts of the system.
         account: the account that it runs as; empty: root, or the user.
     """
-    batch, visible = plan.batch, [*writable, *(inbox.folder for inbox in plan.inboxes)]
+
+    def is_any_in(paths: Iterable[Path], *folders: str) -> bool:
+        return any(path.is_relative_to(folder) for path in paths for folder in folders)
+
+    visible = [*writable, *(inbox.folder for inbox in plan.inboxes)]
     return text_page(
         __package__,
         f"{NAME}.service",
@@ -184,14 +192,10 @@ def service(
         account=account,
         writable=writable,
         quoted=_quoted,
-        has_hooks=bool(batch.hook_dump or batch.hook_end),
-        has_tmp=_is_any_in(visible, "/tmp", "/var/tmp"),
-        has_home=_is_any_in(writable, "/home", "/root", "/run/user"),
+        has_hooks=bool(plan.batch.hook_dump or plan.batch.hook_end),
+        has_tmp=is_any_in(visible, "/tmp", "/var/tmp"),
+        has_home=is_any_in(writable, "/home", "/root", "/run/user"),
     )
-
-
-def _is_any_in(paths: Iterable[Path], *folders: str) -> bool:
-    return any(path.is_relative_to(folder) for path in paths for folder in folders)
 
 
 def timer(minutes: int) -> str:
@@ -209,23 +213,6 @@ def cron_line(command: Sequence[str], minutes: int) -> str:
     return f"{when} {words} || [ $? -eq 3 -o $? -eq 75 ]"
 
 
-def interval_minutes(every: timedelta) -> int:
-    """The interval in minutes.
-
-    Raises:
-        CpmonError: it does not divide an hour or a day.
-    """
-    minutes = every // timedelta(minutes=1)
-    if every % timedelta(minutes=1) or minutes not in INTERVALS:
-        raise CpmonError(
-            "runs cannot be that far apart",
-            expected="a part of an hour (5m, 10m, 15m, 20m, 30m), or 1h, 2h, 3h, 4h, 6h, 12h",
-            found=length_of_time(every),
-            effect="nothing was written",
-        )
-    return minutes
-
-
 def verify_units(units: dict[str, str]) -> str:
     """Messages of systemd about units; empty if they are valid, or systemd is not installed.
 
@@ -236,10 +223,9 @@ def verify_units(units: dict[str, str]) -> str:
     if program is None:
         return ""
     with tempfile.TemporaryDirectory() as folder:
-        files = []
-        for name, text in units.items():
-            files.append(Path(folder) / name)
-            files[-1].write_text(text, encoding="utf-8")
+        files = [Path(folder, name) for name in units]
+        for file in files:
+            file.write_text(units[file.name], encoding="utf-8")
         command = [program, "verify", *map(str, files)]
         try:
             process = subprocess.run(

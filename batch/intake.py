@@ -27,9 +27,6 @@ from .plan import BatchPlan
 from .result import BatchResult
 from .state import State
 
-SAVE_INTERVAL_S = 20.0
-"""Interval for saving the state during a long intake."""
-
 
 class _FileChangedError(CpmonError):
     """A file changed while it was being read."""
@@ -59,13 +56,18 @@ class Intake:
                 result.interrupted = True
                 break
             self._process(file, result)
-            if time.monotonic() - saved > SAVE_INTERVAL_S:
+            if time.monotonic() - saved > 20.0:  # seconds; an intake may be long
                 self.state.save(self.folder)
                 saved = time.monotonic()
 
     def _new_files(self, result: BatchResult) -> list[Candidate]:
         """The new complete files, oldest first; incomplete ones are deferred."""
-        files, unreadable = self._discover()
+        files: dict[Path, Candidate] = {}
+        unreadable: dict[Path, str] = {}
+        skipped = tuple(filter(None, (self.plan.batch.quarantine, self.store.root.absolute())))
+        for inbox in self.plan.inboxes:
+            for file in candidates(inbox, skipped, unreadable):
+                files.setdefault(file.path, file)
         for path, reason in unreadable.items():
             result.note("trouble", ascii_path(path), f"cannot be read: {reason}")
             self.log.error("unreadable", path=path, reason=reason)
@@ -83,16 +85,6 @@ class Intake:
                 complete.append(file)
         # Oldest first, so that intervals arrive in order.
         return sorted(complete, key=lambda file: (file.mtime_ns, file.path))
-
-    def _discover(self) -> tuple[dict[Path, Candidate], dict[Path, str]]:
-        """All files of the inboxes, and unreadable paths with the reason."""
-        skipped = tuple(filter(None, (self.plan.batch.quarantine, self.store.root.absolute())))
-        files: dict[Path, Candidate] = {}
-        unreadable: dict[Path, str] = {}
-        for inbox in self.plan.inboxes:
-            for file in candidates(inbox, skipped, unreadable):
-                files.setdefault(file.path, file)
-        return files, unreadable
 
     def _process(self, file: Candidate, result: BatchResult) -> None:
         """Land a file, or record why it did not land."""
@@ -113,7 +105,12 @@ class Intake:
             cause = error if isinstance(error, CpmonError) else reason
             self.log.error("not landed", path=file.path, reason=cause)
         except Exception as error:  # noqa: BLE001 - a bug of ours must not stop other files
-            self._fail(file, error, result)
+            # The file is skipped until it or the version of cpmon changes.
+            reason = f"{type(error).__name__}: {error}"
+            self.state.settle(file, "failed", ascii_line(reason))
+            result.note("failures", ascii_path(file.path), ascii_line(reason))
+            trace = "".join(traceback.format_exception(error))
+            self.log.error("failed", path=file.path, reason=reason, trace=trace)
         else:
             self._record(file, landed, result)
 
@@ -131,10 +128,10 @@ class Intake:
     def _record(self, file: Candidate, landed: Landed, result: BatchResult) -> None:
         """Add a landed dump to state and result, and run the hook."""
         zone = find_zone(self.settings.zone(landed.system))
-        span = dump_days(self.store, landed.dump, zone)
-        self.state.open.setdefault(landed.system, set()).update(span.days)
+        days, last_us = dump_days(self.store, landed.dump, zone)
+        self.state.open.setdefault(landed.system, set()).update(days)
         totals = self.state.system(landed.system)
-        totals.last = max(filter(None, (totals.last, span.last_us)), default=None)
+        totals.last = max(filter(None, (totals.last, last_us)), default=None)
         if landed.already:
             result.known += 1
             self.state.settle(file, "known", landed.dump)
@@ -161,58 +158,38 @@ class Intake:
 
     def _reject(self, file: Candidate, error: DumpError, result: BatchResult) -> None:
         """Quarantine a file that is not a dump; without a quarantine folder it stays."""
-        path, reason = ascii_path(file.path), ascii_line(error.problem)
+        path, reason, kind = ascii_path(file.path), ascii_line(error.problem), "rejected"
         self.log.warning("rejected", path=file.path, reason=error)
-        if self.plan.batch.quarantine is None:
-            self.state.settle(file, "rejected", reason)
-            result.note("rejected", path, reason, error.code)
-            return
         try:
-            target = quarantine(file.path, self.plan.batch.quarantine, str(error))
+            if self.plan.batch.quarantine is not None:
+                target = quarantine(file.path, self.plan.batch.quarantine, str(error))
+                kind = "quarantined"
+                self.log.info("quarantined", path=file.path, now=target)
+            self.state.settle(file, "rejected", reason)
         except CpmonError as failure:
-            result.note("rejected", path, reason, error.code)
             result.note("trouble", path, ascii_error(failure), failure.code)
             self.log.error("quarantine", path=file.path, reason=failure)
-        else:
-            self.state.settle(file, "rejected", reason)
-            result.note("quarantined", path, reason, error.code)
-            self.log.info("quarantined", path=file.path, now=target)
-
-    def _fail(self, file: Candidate, error: Exception, result: BatchResult) -> None:
-        """Report a bug of cpmon; the file is skipped until the file or cpmon's version changes."""
-        reason = f"{type(error).__name__}: {error}"
-        self.state.settle(file, "failed", ascii_line(reason))
-        result.note("failures", ascii_path(file.path), ascii_line(reason))
-        trace = "".join(traceback.format_exception(error))
-        self.log.error("failed", path=file.path, reason=reason, trace=trace)
+        result.note(kind, path, reason, error.code)
 
 
-_MAX_AHEAD = timedelta(days=1)
-"""An interval that ends later than now plus this has a damaged time stamp."""
+def dump_days(store: Store, dump: str, zone: ZoneInfo) -> tuple[set[date], int | None]:
+    """The days of a landed dump's intervals, and the end of the last one, microseconds since 1970.
 
-
-@dataclass(frozen=True, slots=True)
-class _DumpDays:
-    """The days of a dump's intervals, and the end of the last one, microseconds since 1970."""
-
-    days: frozenset[date] = frozenset()
-    last_us: int | None = None
-
-
-def dump_days(store: Store, dump: str, zone: ZoneInfo) -> _DumpDays:
-    """The days that the intervals of a landed dump belong to."""
+    The end is None without intervals.
+    """
     landed = store.manifest.find(dump)
     if landed is None or "interval" not in landed.tables:
-        return _DumpDays()
+        return set(), None
     file = pa.BufferReader(store.files.read(f"{landed.folder}/interval.parquet"))
     own = [("dump", "=", dump)] if landed.is_merged else None
     ends = pq.read_table(file, columns=["interval_end"], filters=own).column(0).drop_null()
-    limit = (datetime.now(UTC) + _MAX_AHEAD).replace(tzinfo=None)
+    # An interval that ends later has a damaged time stamp.
+    limit = (datetime.now(UTC) + timedelta(days=1)).replace(tzinfo=None)
     ends = ends.filter(pc.less(ends, pa.scalar(limit, ends.type)))
     if not len(ends):
-        return _DumpDays()
+        return set(), None
     utc = pc.subtract(ends, pa.scalar(INSIDE)).cast(pa.timestamp("us", "UTC"))
     local = pc.local_timestamp(utc.cast(pa.timestamp("us", zone.key)))
     days = pc.unique(local.cast(pa.date32(), safe=False)).to_pylist()
     last: datetime = pc.max(ends).as_py()
-    return _DumpDays(frozenset(days), int(last.replace(tzinfo=UTC).timestamp() * 1_000_000))
+    return set(days), int(last.replace(tzinfo=UTC).timestamp() * 1_000_000)

@@ -11,6 +11,7 @@ import os
 import re
 import sys
 from datetime import UTC, datetime
+from functools import partialmethod
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -37,19 +38,7 @@ class Log:
         self._is_quiet = quiet
         self._is_journal = _is_journal(self._stream)
 
-    def info(self, event: str, **fields: Any) -> None:
-        """Log a normal event."""
-        self._write("info", event, fields)
-
-    def warning(self, event: str, **fields: Any) -> None:
-        """Log an event that needs attention."""
-        self._write("warning", event, fields)
-
-    def error(self, event: str, **fields: Any) -> None:
-        """Log a failure."""
-        self._write("error", event, fields)
-
-    def _write(self, level: str, event: str, fields: dict[str, Any]) -> None:
+    def _write(self, level: str, event: str, /, **fields: Any) -> None:
         if self._is_quiet and level == "info":
             return
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
@@ -64,6 +53,13 @@ class Log:
         prefix = f"<{PRIORITIES[level]}>" if self._is_journal else ""
         self._stream.write(f"{prefix}{line}\n")
         self._stream.flush()
+
+    info = partialmethod(_write, "info")
+    """Log a normal event."""
+    warning = partialmethod(_write, "warning")
+    """Log an event that needs attention."""
+    error = partialmethod(_write, "error")
+    """Log a failure."""
 
 
 def _quoted(value: Any) -> str:
@@ -83,7 +79,7 @@ def _is_journal(stream: TextIO) -> bool:
 
 def ascii_line(text: str) -> str:
     """Formats a text on one line, with single blanks."""
-    return _ascii(" ".join(text.split()))
+    return ascii_path(" ".join(text.split()))
 
 
 def ascii_error(error: Exception) -> str:
@@ -100,10 +96,5 @@ def error_code(error: object) -> str | None:
 
 
 def ascii_path(path: Path | str) -> str:
-    """Formats a path with its blanks unchanged; control characters are escaped."""
-    return _ascii(str(path))
-
-
-def _ascii(text: str) -> str:
-    """Escape all but printable ASCII; idempotent."""
-    return re.sub(r"[^ -~]", lambda match: ascii(match[0])[1:-1], text)
+    """Escapes all but printable ASCII, and keeps blanks; idempotent."""
+    return re.sub(r"[^ -~]", lambda match: ascii(match[0])[1:-1], str(path))

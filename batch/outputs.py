@@ -62,11 +62,9 @@ class OutputWriter:
             for system, days in selected.items():
                 for day in days:
                     self._write_output(output, system, day, result)
+        pages = {output.path for output in outputs if output.kind == "pages"}
         for folder in sorted(self._above):
-            paths = {
-                o.path for o in outputs if o.kind == "pages" and folder_above(o.path) == folder
-            }
-            self._write_index(folder, paths, result)
+            self._write_index(folder, {p for p in pages if folder_above(p) == folder}, result)
 
     def _write_output(self, output: Output, system: str, day: date, result: BatchResult) -> None:
         path = output_path(output.path, day, system, output.name)
@@ -111,14 +109,12 @@ class OutputWriter:
                     effect="it was not written; the pages of the days were",
                     remedy="move that page, or put a folder into the path of the output",
                 )
-            indexes = {
-                f"{quote(below.relative_to(folder).as_posix())}/": load_index(
-                    (below / "index.html").read_bytes()
-                )
+            known = {
+                f"{quote(below.relative_to(folder).as_posix())}/": index
                 for each in sorted(paths)
                 for below in written_folders(each)
+                if (index := load_index((below / "index.html").read_bytes()))
             }
-            known = {address: index for address, index in indexes.items() if index}
             data = render_index(self.con, merged(known))
             if not _has(path, data):
                 self.write(path, data)
@@ -157,11 +153,7 @@ class OutputWriter:
         return pages
 
     def _reports(self, names: Sequence[str], **options: Any) -> list[ReportResult]:
-        """The reports that have data.
-
-        Raises:
-            NothingToReportError: none of them has.
-        """
+        """The reports that have data; raises NothingToReportError if none of them has."""
         reports = []
         for name in names:
             try:

@@ -27,7 +27,6 @@ from ..schemas.registry import tables
 from ..store.results.retention import retention
 
 KINDS = ("report", "table", "pages", "exceptions")
-FLAGS = ("pages", "exceptions")
 PATHS = ("quarantine", "summary", "summary_json", "metrics")
 """Keys of [batch] that name files or folders."""
 CODES = {
@@ -168,9 +167,10 @@ def _outputs(table: OutputSettings, settings: Settings, key: str) -> list[Output
             effect="nothing was done",
         )
     (kind,) = kinds
-    names = _names(getattr(table, kind), kind)
-    if not names:
-        raise invalid(kind, "true" if kind in FLAGS else f"a {kind}", getattr(table, kind))
+    setting: tuple[str, ...] | bool = getattr(table, kind)
+    if not setting:
+        raise invalid(kind, "true" if isinstance(setting, bool) else f"a {kind}", setting)
+    names = _names(setting, kind)
     forms = ("html",) if kind == "pages" else (*FORMATS, "html") if kind == "table" else FORMATS
     form = table.form or format_of_file(table.path, forms) or forms[0]
     if form not in forms:
@@ -199,7 +199,7 @@ def _outputs(table: OutputSettings, settings: Settings, key: str) -> list[Output
 def _names(setting: tuple[str, ...] | bool, kind: str) -> tuple[str, ...]:
     """Names of the reports or tables of an output; one empty name for other kinds."""
     if isinstance(setting, bool):
-        return ("",) if setting else ()
+        return ("",)
     if kind == "report":
         return tuple(find_report(name).name for name in setting)
     for name in setting:

@@ -13,14 +13,11 @@ import msgspec
 
 from ..ingest.findings import Code
 
-SCHEMA_VERSION = 1
 MAX_LISTED = 200
 """Maximum number of listed events of a kind; further ones are only counted."""
 
 KINDS = ("deferred", "quarantined", "rejected", "trouble", "failures")
 """Kinds of events; all but the first affect the exit status."""
-SERIOUS = frozenset({"warning", "critical", "data_loss"})
-"""Severities that make a batch exit with warnings."""
 
 
 class ExitStatus(IntEnum):
@@ -107,10 +104,6 @@ class BatchResult:
         if len(events) < MAX_LISTED:
             events.append(Event(what, detail, code))
 
-    def add_findings(self, code: str, severity: str, count: int) -> None:
-        """Count findings of a dump."""
-        self.findings[code] = severity, self.findings.get(code, ("", 0))[1] + count
-
     def count(self, about: Mapping[str, Any]) -> None:
         """Count a landed dump, from its metadata in the store."""
         self.landed += 1
@@ -120,7 +113,8 @@ class BatchResult:
         part.records += sum(about["rows"].values())
         part.bytes += about["bytes"]["size"]
         for code, count in about["findings"].items():
-            self.add_findings(code, Code[code].severity.value, count)
+            _, before = self.findings.get(code, ("", 0))
+            self.findings[code] = Code[code].severity.value, before + count
 
     def system(self, name: str) -> SystemResult:
         """The result of a system, to be updated."""
@@ -150,8 +144,9 @@ class BatchResult:
             return ExitStatus.INVALID
         severities = {severity for severity, _ in self.findings.values()}
         severities |= (+self.exceptions).keys() | (+self.validation).keys()
+        is_serious = severities & {"warning", "critical", "data_loss"}
         is_troubled = any(self.counts[kind] for kind in KINDS[1:])
-        return ExitStatus.WARNINGS if is_troubled or severities & SERIOUS else ExitStatus.DONE
+        return ExitStatus.WARNINGS if is_troubled or is_serious else ExitStatus.DONE
 
     @property
     def seconds(self) -> float:
@@ -164,7 +159,7 @@ class BatchResult:
         for part in document["systems"].values():
             part["last"] = part["last"] and _iso(datetime.fromtimestamp(part["last"], UTC))
         return {
-            "schema_version": SCHEMA_VERSION,
+            "schema_version": 1,
             **document,
             "started": _iso(self.started),
             "ended": self.ended and _iso(self.ended),

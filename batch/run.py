@@ -15,10 +15,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import Any
 
 import duckdb
 import pyarrow.compute as pc
@@ -47,10 +45,6 @@ from .result import BatchResult, Event, ExitStatus
 from .state import FOLDER, State, append_history, exclusive_lock, load_state
 from .summary import render_metrics, render_summary
 
-ARENAS = 2
-"""Number of malloc arenas: the number of threads at work; more saved no time."""
-_M_ARENA_MAX = -8
-
 
 @contextmanager
 def stop_signal() -> Iterator[threading.Event]:
@@ -70,18 +64,6 @@ def stop_signal() -> Iterator[threading.Event]:
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)
-
-
-def limit_arenas() -> None:
-    """Limit malloc arenas; only for a process that runs nothing but batches.
-
-    The window of a dump briefly takes 20 MB on its own thread. glibc gives threads separate arenas
-    and keeps free pages at the end of each: with 72 small files a day the process grew by 20 to
-    30 MB in a week, and far more with large files.
-    """
-    with suppress(OSError, AttributeError):
-        if sys.platform == "linux":
-            ctypes.CDLL(None).mallopt(_M_ARENA_MAX, ARENAS)
 
 
 def release_memory() -> None:
@@ -115,7 +97,16 @@ class BatchRunner:
     last: BatchResult | None = None
 
     def __post_init__(self) -> None:
-        limit_arenas()
+        """Limits malloc arenas, as the process runs nothing but batches.
+
+        The window of a dump briefly takes 20 MB on its own thread. glibc gives threads separate
+        arenas and keeps free pages at the end of each: with 72 small files a day the process grew
+        by 20 to 30 MB in a week, and far more with large files.
+        """
+        with suppress(OSError, AttributeError):
+            if sys.platform == "linux":
+                # M_ARENA_MAX: so many as threads at work; more saved no time.
+                ctypes.CDLL(None).mallopt(-8, 2)
 
     @property
     def folder(self) -> Path:
@@ -219,13 +210,11 @@ class BatchRunner:
 
     def _retain(self, state: State, today: date, result: BatchResult) -> None:
         """Apply the retention, once a day."""
-        limits = self.settings.retention
-        if not limits or state.pruned == today:
+        if not self.settings.retention or state.pruned == today:
             return
+        limits = retention(self.settings.retention, self.settings.place)
         self.store.clean()
-        obsolete = prune_plan(
-            self.store, reductions(), retention(limits, self.settings.place), today
-        )
+        obsolete = prune_plan(self.store, reductions(), limits, today)
         result.removed = (len(obsolete.files), obsolete.bytes(self.store))
         prune(self.store, obsolete)
         state.pruned = today
@@ -254,22 +243,22 @@ class BatchRunner:
                 self.log.warning("rule broken", system=system, rule=rule)
 
     def _find_exceptions(
-        self,
-        con: Connection,
-        changed: Mapping[str, set[date]],
-        result: BatchResult,
+        self, con: Connection, changed: Mapping[str, set[date]], result: BatchResult
     ) -> None:
         """Find exceptions in the changed days of each system."""
         events: list[tuple[int, Event]] = []
-        find = partial(
-            exceptions, con, load_rules(Purpose.EXCEPTIONS, self.settings), settings=self.settings
-        )
+        rules = load_rules(Purpose.EXCEPTIONS, self.settings)
         for system, days in sorted(changed.items()):
             since, until = self._bounds(system, days)
-            table = find(system=system, since=since, until=until).table
+            table = exceptions(
+                con, rules, system=system, since=since, until=until, settings=self.settings
+            ).table
             for counts in pc.value_counts(table.column("severity")).to_pylist():
                 result.exceptions[counts["values"]] += counts["counts"]
-            events += [_event(row, system) for row in table.slice(0, MAX_WORST).to_pylist()]
+            for row in table.slice(0, MAX_WORST).to_pylist():
+                name = f"{row['severity']} {row['rule']} {row['object'] or ''}".rstrip()
+                event = Event(system, f"{name} {row['first_interval']:%m-%d %H:%M}")
+                events.append((Severity(row["severity"]).rank, event))
         con.point(ALL)
         events.sort(key=lambda entry: -entry[0])
         result.worst = [event for _, event in events[:MAX_WORST]]
@@ -295,16 +284,12 @@ class BatchRunner:
         if is_silent:
             return
         append_history(self.folder, result, max(1, self.plan.batch.history))
-        self.log.info(
-            "ended",
-            status=int(result.status),
-            landed=result.landed,
-            seconds=round(result.seconds, 1),
-        )
+        seconds = round(result.seconds, 1)
+        self.log.info("ended", status=int(result.status), landed=result.landed, seconds=seconds)
 
     def _publish(self, state: State, result: BatchResult) -> None:
         """Write metrics, and summaries unless the batch is silent."""
-        day, options = result.started.date(), self.plan.batch
+        options = self.plan.batch
         files: list[tuple[Path | None, Callable[[], str]]] = [
             (options.metrics, lambda: render_metrics(state, self.last or result, result.ended)),
         ]
@@ -317,21 +302,14 @@ class BatchRunner:
             if path is None:
                 continue
             try:
-                self.write(output_path(path, day), render().encode())
+                self.write(output_path(path, result.started.date()), render().encode())
             except (CpmonError, OSError) as error:
                 result.note("trouble", str(path), ascii_error(error), error_code(error))
                 self.log.error("not written", path=path, reason=error)
 
 
-def _event(row: Mapping[str, Any], system: str) -> tuple[int, Event]:
-    """An exception as an event, with the rank of its severity."""
-    name = f"{row['severity']} {row['rule']} {row['object'] or ''}".rstrip()
-    detail = f"{name} {row['first_interval']:%m-%d %H:%M}"
-    return Severity(row["severity"]).rank, Event(system, detail)
-
-
 def watch(
-    runner: BatchRunner, stop: threading.Event, log: Log, report: Callable[[BatchResult], None]
+    runner: BatchRunner, stop: threading.Event, report: Callable[[BatchResult], None]
 ) -> ExitStatus:
     """Run batches at the interval of the plan until `stop` is set.
 
@@ -342,16 +320,16 @@ def watch(
         DONE, because stopping is the normal end.
     """
     interval_s = max(1.0, runner.plan.batch.watch.seconds)
-    log.info("watching", every=interval_s)
+    runner.log.info("watching", every=interval_s)
     while not stop.is_set():
         try:
             result = runner.run(idle=False)
             if result.did_something and not result.interrupted:
                 report(result)
         except BusyError as error:
-            log.warning("busy", reason=error)
+            runner.log.warning("busy", reason=error)
         except StoreError as error:  # e.g. disk full; the next batch may succeed
-            log.error("not done", reason=error)
+            runner.log.error("not done", reason=error)
         stop.wait(interval_s)
-    log.info("stopped")
+    runner.log.info("stopped")
     return ExitStatus.DONE

@@ -33,8 +33,6 @@ LOCK, STATE, HISTORY = ".lock", "state.json", "history.jsonl"
 VERSION = 1
 SETTLED = ("landed", "known")
 """Final outcomes; files with another one are retried by another version of cpmon."""
-HISTORY_SLACK = 1.2
-"""Factor by which the history may exceed its limit before it is cut."""
 
 
 class SystemTotals(msgspec.Struct, array_like=True):
@@ -88,15 +86,11 @@ class State(msgspec.Struct):
             present: the files of the inboxes.
             unreadable: folders that could not be read; their files are kept.
         """
-        paths, folders = {str(path) for path in present}, [f"{folder}/" for folder in unreadable]
-
-        def stays(path: str) -> bool:
-            return path in paths or any(path.startswith(folder) for folder in folders)
-
-        self.files = {path: entry for path, entry in self.files.items() if stays(path)}
-        self.observations = {
-            path: entry for path, entry in self.observations.items() if stays(path)
-        }
+        paths, folders = {str(path) for path in present}, tuple(f"{each}/" for each in unreadable)
+        for entries in (self.files, self.observations):
+            for path in [*entries]:
+                if path not in paths and not path.startswith(folders):
+                    del entries[path]
 
     def system(self, name: str) -> SystemTotals:
         """The totals of a system, to be updated."""
@@ -151,7 +145,7 @@ def append_history(folder: Path, result: BatchResult, limit: int) -> None:
         stream.write(json.dumps(entry) + "\n")
     with file.open(encoding="utf-8", errors="replace") as stream:
         count = sum(1 for _ in stream)
-    if count > limit * HISTORY_SLACK:
+    if count > limit * 1.2:  # it is not cut at each batch
         lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
         replace_durably(file, "\n".join(lines[-limit:]) + "\n")
 
@@ -225,7 +219,7 @@ def lock_holder(folder: Path) -> str:
     except BlockingIOError:
         return _holder_name(folder) or "another process"
     except OSError:
-        return ""
+        pass
     return ""
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import textwrap
 import time
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -25,6 +24,7 @@ from .state import FOLDER, SETTLED, State, load_state, lock_holder, read_history
 
 LINES = 60
 WIDTH = 72
+_ESCAPES = str.maketrans({"\\": r"\\", "\n": r"\n", '"': r"\""})
 _OUTCOMES = {
     ExitStatus.DONE: "done",
     ExitStatus.FAILED: "FAILED",
@@ -61,13 +61,15 @@ def render_summary(result: BatchResult, *, with_subject: bool = False) -> str:
         serious=[(code, count) for _, code, count in sorted(serious)],
         line=ascii_line,
         entry=_entry,
-        totals=_totals,
+        totals=lambda counts: ", ".join(f"{n:,} {name}" for name, n in sorted(counts.items())),
         counted=counted,
         megabytes=megabytes,
         minute=_minute,
         duration=_duration,
     )
-    lines = [_cut(line) for line in text.splitlines()]
+    lines = [
+        line if len(line) <= WIDTH else f"{line[: WIDTH - 3]}..." for line in text.splitlines()
+    ]
     room = LINES - len(head)
     if len(lines) > room:
         more = len(lines) - room + 1
@@ -87,17 +89,9 @@ def _entry(event: Event) -> str:
     )
 
 
-def _totals(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{count:,} {severity}" for severity, count in sorted(counts.items()))
-
-
 def _shortened(text: str) -> str:
     """Shortens a long word to its end, where paths differ."""
     return text if len(text) <= 48 else f"...{text[-45:]}"
-
-
-def _cut(line: str) -> str:
-    return line if len(line) <= WIDTH else line[: WIDTH - 3] + "..."
 
 
 def _minute(seconds: float | None) -> str:
@@ -138,17 +132,8 @@ def render_metrics(state: State, result: BatchResult, last_end: datetime | None)
         failures={severity: result.validation[severity] for severity in Severity},
         lasts=lasts,
         lags={name: max(0.0, ended - last) for name, last in lasts.items()},
-        escaped=_escaped,
+        escaped=lambda text: text.translate(_ESCAPES),
     )
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
-
-
-Rows = list[dict[str, Any]]
-EVENTS = ("deferred", "quarantined", "trouble", "failures")
-RUN = ("started", "seconds", "ended_as", "status", "landed", "known")
 
 
 def batch_status(store: Store, plan: BatchPlan, last: int) -> dict[str, Any]:
@@ -158,46 +143,38 @@ def batch_status(store: Store, plan: BatchPlan, last: int) -> dict[str, Any]:
         last: maximum number of batches in `runs`.
     """
     folder = store.root / FOLDER
-    state = load_state(store, folder)
+    state, now = load_state(store, folder), time.time()
+    keys = ("started", "seconds", "ended_as", "status", "landed", "known")
+    kinds = ("deferred", "quarantined", "trouble", "failures")
+    success = f"{_minute(state.last_success)} UTC" if state.last_success is not None else "never"
+    holder = lock_holder(folder)
+    working = f"at work now: {holder}" if holder else "no batch is at work"
     return {
-        "now": _now(lock_holder(folder), state),
-        "runs": [_run(entry) for entry in read_history(folder, last)],
-        "systems": _systems(state),
+        "now": f"{working}; last success: {success}",
+        "runs": [
+            {
+                **{key: entry.get(key) for key in keys},
+                **{kind: entry.get("counts", {}).get(kind, 0) for kind in kinds},
+                "run": entry.get("run"),
+            }
+            for entry in read_history(folder, last)
+        ],
+        "systems": [
+            {
+                "system": name,
+                "dumps": totals.dumps,
+                "records": totals.records,
+                "last_interval": None if totals.last is None else _minute(totals.last / 1e6),
+                "lag_s": None if totals.last is None else max(0, round(now - totals.last / 1e6)),
+                "open_days": len(state.open.get(name, ())),
+            }
+            for name, totals in sorted(state.systems.items())
+        ],
         "waiting": _waiting(state, plan),
     }
 
 
-def _now(holder: str, state: State) -> str:
-    success = f"{_minute(state.last_success)} UTC" if state.last_success is not None else "never"
-    working = f"at work now: {holder}" if holder else "no batch is at work"
-    return f"{working}; last success: {success}"
-
-
-def _run(entry: dict[str, Any]) -> dict[str, Any]:
-    counts = entry.get("counts", {})
-    return {
-        **{key: entry.get(key) for key in RUN},
-        **{kind: counts.get(kind, 0) for kind in EVENTS},
-        "run": entry.get("run"),
-    }
-
-
-def _systems(state: State) -> Rows:
-    now = time.time()
-    return [
-        {
-            "system": name,
-            "dumps": totals.dumps,
-            "records": totals.records,
-            "last_interval": None if totals.last is None else _minute(totals.last / 1e6),
-            "lag_s": None if totals.last is None else max(0, round(now - totals.last / 1e6)),
-            "open_days": len(state.open.get(name, ())),
-        }
-        for name, totals in sorted(state.systems.items())
-    ]
-
-
-def _waiting(state: State, plan: BatchPlan) -> Rows:
+def _waiting(state: State, plan: BatchPlan) -> list[dict[str, Any]]:
     deferred = [
         ("deferred", path, since, "not complete")
         for path, (_, _, since) in sorted(state.observations.items())

@@ -1,4 +1,4 @@
-"""Completes names on the command line; `cpmon completion` prints the shell setup."""
+"""Completes names on the command line; `cpmon completion` prints the setup of a shell."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 NOTEBOOKS = f"{__name__.partition('.')[0]}.notebooks"
 """The package of notebooks: never imported, as they need an extra."""
-_ORDER = ("first_look", "why_slow", "compare_runs", "capacity", "own_metric")
 Complete = Callable[[click.Context, click.Parameter, str], "list[CompletionItem]"]
 
 
@@ -112,7 +111,7 @@ def records(_context: click.Context, _word: str) -> Iterable[str]:
 @_completing
 def questions(context: click.Context, word: str) -> Iterable[str]:
     """The shipped queries; within SQL text the tables of the store."""
-    from ..queries.queries import query_names
+    from ..queries import query_names
     from ..store.catalogue.answers import relations
 
     before, blank, _ = word.rpartition(" ")
@@ -127,17 +126,13 @@ systems = _of_store("SELECT DISTINCT system FROM meta.dump")
 users = _of_store("SELECT DISTINCT userid FROM users_by_time")
 
 
-@_completing
-def notebooks(_context: click.Context, _word: str) -> Iterable[str]:
-    """The shipped notebooks."""
-    return notebook_titles()
-
-
 def notebook_titles() -> dict[str, str]:
     """The shipped notebooks in the order of a first session, each with its title."""
-    folder = files(NOTEBOOKS)
-    texts = {name: (folder / f"{name}.py").read_text(encoding="utf-8") for name in _ORDER}
-    return {
-        name.replace("_", "-"): text.partition('"""')[2].partition('"""')[0]
-        for name, text in texts.items()
-    }
+    titles = {}
+    for name in ("first-look", "why-slow", "compare-runs", "capacity", "own-metric"):
+        file = files(NOTEBOOKS) / f"{name.replace('-', '_')}.py"
+        titles[name] = file.read_text(encoding="utf-8").split('"""', 2)[1]
+    return titles
+
+
+notebooks = _completing(lambda _context, _word: notebook_titles())

@@ -49,51 +49,36 @@ FROM_BEST = (
     *(Status.BUSY, Status.USAGE, Status.FAILED),
 )
 """Statuses from best to worst; the worst counts for several dumps: one did not land at all."""
-BY_SEVERITY = {
-    "warning": Status.WARNINGS,
-    "critical": Status.INVALID,
-    "data_loss": Status.DAMAGED,
-}
 
 
 def status_of(severity: str | None) -> Status:
     """The exit status for the worst severity among findings or failed rules."""
-    return BY_SEVERITY.get(severity or "", Status.DONE)
+    serious = {
+        "warning": Status.WARNINGS,
+        "critical": Status.INVALID,
+        "data_loss": Status.DAMAGED,
+    }
+    return serious.get(severity or "", Status.DONE)
 
 
 COMMANDS = {
     "demo": ("site", "The published measurements, from generated dumps to tables."),
-    "generate": (
-        "dump.generator_commands",
-        "Write the dumps of a scenario, with their companion files.",
-    ),
-    "damage": (
-        "dump.generator_commands",
-        "Write a damaged copy of a dump, to see what becomes of it.",
-    ),
-    "doctor": ("dump.health_commands", "One page on a dump: what it is, which reports it gives."),
-    "list": (
-        "dump.contents_commands",
-        "What is inside a dump: system, span, intervals, records by type.",
-    ),
-    "show": ("dump.contents_commands", "Records of a dump field by field, with their bytes."),
-    "check": ("dump.health_commands", "What is wrong with a dump, without landing it."),
-    "slice": ("dump.rewrite_commands", "Write a part of a dump as a dump of its own."),
-    "merge": ("dump.rewrite_commands", "Write several dumps of one system as one."),
+    "generate": ("dump.generator", "Write the dumps of a scenario, with their companion files."),
+    "damage": ("dump.generator", "Write a damaged copy of a dump, to see what becomes of it."),
+    "doctor": ("dump.health", "One page on a dump: what it is, which reports it gives."),
+    "list": ("dump.contents", "What is inside a dump: system, span, intervals, records by type."),
+    "show": ("dump.contents", "Records of a dump field by field, with their bytes."),
+    "check": ("dump.health", "What is wrong with a dump, without landing it."),
+    "slice": ("dump.rewrite", "Write a part of a dump as a dump of its own."),
+    "merge": ("dump.rewrite", "Write several dumps of one system as one."),
     "ingest": ("store", "Land dumps in a store."),
     "runs": ("store", "List the runs of a store, or define one."),
     "classes": ("store", "Say which users belong together."),
     "reduce": ("store", "Compute the reductions of a store and keep their results."),
     "report": ("results", "Print a report by time."),
-    "exceptions": (
-        "results.rule_commands",
-        "Look for what should not be: rules, and where they are met.",
-    ),
+    "exceptions": ("results.rule", "Look for what should not be: rules, and where they are met."),
     "explain": ("results", "Explain what was different at a time, and who contributed."),
-    "validate": (
-        "results.rule_commands",
-        "Check what landed by rules: keys, counters, sums that close.",
-    ),
+    "validate": ("results.rule", "Check what landed by rules: keys, counters, sums that close."),
     "forecast": ("results", "When a metric meets its threshold: trend, weekly season, a band."),
     "compare": ("results", "Print a comparison table of runs, with its ratios."),
     "batch": ("site", "Land what arrives, reduce and report, unattended."),
@@ -108,7 +93,8 @@ COMMANDS = {
 }
 """Command -> its package and description, in the order of a first session.
 
-It is `command` of the package's module `NAME_command`, or `NAME_command` of the module named here.
+It is `command` of the package's module `NAME_command`, or `NAME_command` of the module
+`NOUN_commands` whose noun stands here.
 """
 
 
@@ -151,10 +137,12 @@ class Commands(click.Group):
         """Load a command from its module."""
         if name not in COMMANDS:
             return None
-        _postpone_pandas()
-        package, _, shared = COMMANDS[name][0].partition(".")
-        module = importlib.import_module(f".{package}.{shared or f'{name}_command'}", __package__)
-        command: click.Command = getattr(module, f"{name}_command" if shared else "command")
+        if "pandas" not in sys.modules and _POSTPONED not in sys.meta_path:
+            sys.meta_path.insert(0, _POSTPONED)  # until `allow_pandas`
+        package, _, noun = COMMANDS[name][0].partition(".")
+        place = f".{package}.{noun}_commands" if noun else f".{package}.{name}_command"
+        module = importlib.import_module(place, __package__)
+        command: click.Command = getattr(module, f"{name}_command" if noun else "command")
         return command
 
     def resolve_command(
@@ -221,17 +209,18 @@ def run(arguments: list[str]) -> Status:
         error.show(message)
         click.echo(_printable(message.getvalue()), err=True, nl=False)
         return Status.USAGE
-    except (click.Abort, KeyboardInterrupt):
-        return _interrupted()
     except (BrokenPipeError, ClosedPipe):
         _print_no_more()
         return Status.DONE
+    except (click.Abort, KeyboardInterrupt):
+        pass
     except Exception as error:  # noqa: BLE001 - the last resort: what went wrong, and the status
         from ..core.errors import is_interrupt
 
-        if is_interrupt(error):
-            return _interrupted()
-        return _failed(error, debug="--debug" in arguments)
+        if not is_interrupt(error):
+            return _failed(error, debug="--debug" in arguments)
+    click.echo("interrupted", err=True)
+    return Status.INTERRUPTED
 
 
 def _run_command(arguments: list[str]) -> Any:
@@ -258,11 +247,6 @@ def _print_no_more() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _interrupted() -> Status:
-    click.echo("interrupted", err=True)
-    return Status.INTERRUPTED
-
-
 def _printable(text: str) -> str:
     """Escape control characters in a message, which may contain names.
 
@@ -276,7 +260,7 @@ def _printable(text: str) -> str:
 
 
 def _failed(error: Exception, *, debug: bool) -> Status:
-    """Print an error. Imports are local, because help must not wait for numpy."""
+    """Print an error; returns its status. Imports are local: help must not wait for numpy."""
     from ..core.errors import CpmonError
 
     if isinstance(error, OutputError):
@@ -356,8 +340,9 @@ def report_error(error: CpmonError, *, quiet: bool = False) -> Status:
 
     if not quiet:
         click.echo(f"cpmon: {error}", err=True)
-    kinds = ((DumpError, Status.DAMAGED), (BusyError, Status.BUSY))
-    return next((status for kind, status in kinds if isinstance(error, kind)), Status.USAGE)
+    if isinstance(error, DumpError):
+        return Status.DAMAGED
+    return Status.BUSY if isinstance(error, BusyError) else Status.USAGE
 
 
 class _Postponed(MetaPathFinder, Loader):
@@ -380,12 +365,6 @@ class _Postponed(MetaPathFinder, Loader):
 
 
 _POSTPONED = _Postponed()
-
-
-def _postpone_pandas() -> None:
-    """Make imports of pandas fail until `allow_pandas`, unless it is already imported."""
-    if "pandas" not in sys.modules and _POSTPONED not in sys.meta_path:
-        sys.meta_path.insert(0, _POSTPONED)
 
 
 def allow_pandas() -> None:

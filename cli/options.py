@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime, time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 from zoneinfo import ZoneInfo
 
@@ -17,20 +17,14 @@ import click
 from ..config.formats import FORMATS, format_of_file
 from ..config.moments import parse_length, parse_line_length, parse_moment
 from . import completion
-from .output import Output
+from .output import TARGET, Command, Output, check_target, parents_option
 from .site_settings import CONFIG, FLAGS, settings
-from .targets import TARGET, check_target, parents_option
 
 if TYPE_CHECKING:
     from ..jobs import Engine
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-
 ANY_PATH = click.Path(path_type=Path)
 FILE_PATH = click.Path(path_type=Path, dir_okay=False)
-
-LONGEST_NAME = 200
-"""Maximum bytes of a percent-encoded name in a path; most characters take three to nine."""
 
 
 def use_layouts(
@@ -61,57 +55,49 @@ def _store(
         return use_layouts(context, option, None)
     store = store or settings().store
     if store is None:
-        raise click.MissingParameter(
-            "name the folder; CPMON_STORE or store in the settings will do",
-            context,
-            option,
-        )
+        remedy = "name the folder; CPMON_STORE or store in the settings will do"
+        raise click.MissingParameter(remedy, context, option)
     if what:
         need_folder(store, what)
     settings(store)  # loads the definitions of the site
     return use_layouts(context, option, store)
 
 
-def _config(context: click.Context, _option: click.Parameter, file: Path | None) -> None:
-    context.meta[CONFIG] = file
-
-
 def config_option(command: Command) -> Command:
     """Adds `--config`, a settings file; `site_settings.settings` reads it."""
+
+    def keep(context: click.Context, _option: click.Parameter, file: Path | None) -> None:
+        context.meta[CONFIG] = file
+
     return click.option(
         "--config",
         type=FILE_PATH,
         is_eager=True,
         expose_value=False,
-        callback=_config,
+        callback=keep,
         help="The settings: else CPMON_CONFIG, ./cpmon.toml, that of the store, the user's.",
     )(command)
 
 
-def store_option(command: Command) -> Command:
-    """Adds `--store` and `--config`, whose settings may name the store."""
-    return _with_store(
-        command, "Folder of the landed dumps, or s3://BUCKET/PREFIX; else CPMON_STORE, settings."
+def folder_option(what: str = "") -> Callable[[Command], Command]:
+    """Adds `--store` and `--config`, whose settings may name the store.
+
+    Args:
+        what: begins the error message if the store is in no local folder; empty if that will do.
+    """
+    place = "Folder of the landed dumps" + ("" if what else ", or s3://BUCKET/PREFIX")
+    option = click.option(
+        "--store",
+        type=ANY_PATH,
+        envvar="CPMON_STORE",
+        callback=functools.partial(_store, what=what),
+        metavar="DIR" if what else "DIR|URL",
+        help=f"{place}; else CPMON_STORE, settings.",
     )
+    return lambda command: config_option(option(command))
 
 
-def folder_option(what: str) -> Callable[[Command], Command]:
-    """Adds the same for commands that need a local folder. `what` begins the error message."""
-    help_text = "Folder of the landed dumps; else CPMON_STORE, settings."
-    return lambda command: _with_store(command, help_text, what)
-
-
-def _with_store(command: Command, help_text: str, what: str = "") -> Command:
-    return config_option(
-        click.option(
-            "--store",
-            type=ANY_PATH,
-            envvar="CPMON_STORE",
-            callback=functools.partial(_store, what=what),
-            metavar="DIR" if what else "DIR|URL",
-            help=help_text,
-        )(command)
-    )
+store_option = folder_option()
 
 
 def need_folder(store: Path, what: str) -> None:
@@ -134,14 +120,14 @@ def need_folder(store: Path, what: str) -> None:
         )
 
 
-def _flag(context: click.Context, option: click.Parameter, value: Any) -> None:
-    if value is not None:
-        context.meta.setdefault(FLAGS, {})[option.name] = value
-
-
 def limit_options(command: Command) -> Command:
     """Adds `--memory-limit` and `--threads`, limits for queries."""
-    limit = functools.partial(click.option, is_eager=True, expose_value=False, callback=_flag)
+
+    def keep(context: click.Context, option: click.Parameter, value: Any) -> None:
+        if value is not None:
+            context.meta.setdefault(FLAGS, {})[option.name] = value
+
+    limit = functools.partial(click.option, is_eager=True, expose_value=False, callback=keep)
     count, most = click.IntRange(1, 1024), "Most memory that a query uses, as 2GB."
     threads = limit("--threads", type=count, help="Most threads that a query uses.")
     return limit("--memory-limit", metavar="AMOUNT", help=most)(threads(command))
@@ -214,24 +200,22 @@ class Name(Text):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Returns the name unchanged."""
         name = super().convert(value, param, ctx)
-        if not name.strip() or len(quote(name, safe="")) > LONGEST_NAME:
+        # Percent-encoded in a path; most characters take three to nine bytes.
+        if not name.strip() or len(quote(name, safe="")) > 200:
             self.fail(f"{value!r} is empty or too long for a name", param, ctx)
         return name
 
 
-def _release(text: str) -> str:
-    """Completes a release to three numbers; an empty text stays empty."""
-    if "+" in text:
-        raise ValueError(text)
-    return _level(text)
+def _release(text: str, level: str = "") -> str:
+    """Completes a release to three numbers; an empty text stays empty.
 
-
-def _level(text: str) -> str:
-    """Completes a release to three numbers, keeping CALLEVEL bits; an empty text stays empty."""
-    match = re.fullmatch(r"(\d+\.\d+)(\.\d+)?(\+callevel(?:\.\d+)*)?", text)
+    Args:
+        level: pattern of what may follow, and is kept.
+    """
+    match = re.fullmatch(rf"(\d+\.\d+)(\.\d+)?({level})", text)
     if text and not match:
         raise ValueError(text)
-    return f"{match[1]}{match[2] or '.0'}{match[3] or ''}" if match else ""
+    return f"{match[1]}{match[2] or '.0'}{match[3]}" if match else ""
 
 
 def _day(text: str) -> date:
@@ -250,7 +234,12 @@ def _offset(text: str) -> int:
 
 
 RELEASE = Parsed("release", "5.3.0", "V.R.M", _release)
-LEVEL = Parsed("release", "5.3.0 or 7.3.0+callevel.5", "V.R.M", _level)
+LEVEL = Parsed(
+    "release",
+    "5.3.0 or 7.3.0+callevel.5",
+    "V.R.M",
+    functools.partial(_release, level=r"(?:\+callevel(?:\.\d+)*)?"),
+)
 LENGTH = Parsed("length of time", "15m or 1h", "SPAN", parse_length)
 LINE_LENGTH = Parsed("length of time", "15m, 1h, 1d, 1w or 1mo", "SPAN", parse_line_length)
 DAY = Parsed("day", "2026-01-31, today or yesterday", "DATE", _day)
@@ -266,6 +255,8 @@ def _devices(text: str) -> int | tuple[int, int]:
 DEVICES = Parsed("device number or range of them", "0A1F or 0A00-0AFF", "NUMBER", _devices)
 
 
+run_option = functools.partial(click.option, metavar="RUN", shell_complete=completion.runs)
+"""An option that names a run of the store."""
 system_option = click.option(
     "--system",
     type=Text(),
@@ -298,17 +289,12 @@ def object_options(command: Callable[..., Any]) -> Callable[..., Any]:
         "--partition", "--lpar", type=Text(), metavar="NAME", help="Follow this logical partition."
     )
     @functools.wraps(command)
-    def follow(
-        cpu: int | None,
-        user: str | None,
-        user_class: str | None,
-        device: int | tuple[int, int] | None,
-        partition: str | None,
-        **values: Any,
-    ) -> Any:
+    def follow(**values: Any) -> Any:
         from ..reduce.reports.narrowing import named_objects
 
-        return command(objects=named_objects(cpu, user, user_class, device, partition), **values)
+        options = ("cpu", "user", "user_class", "device", "partition")
+        objects = named_objects(*(values.pop(option) for option in options))
+        return command(objects=objects, **values)
 
     return follow
 
@@ -321,8 +307,11 @@ release_option = click.option(
 )
 
 
-rules_help = "Rules that win over the shipped ones and those of the settings."
-rules_option = click.option("--rules", type=FILE_PATH, help=rules_help)
+rules_option = click.option(
+    "--rules",
+    type=FILE_PATH,
+    help="Rules that win over the shipped ones and those of the settings.",
+)
 
 
 def output_option(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -388,7 +377,7 @@ def pairs(option: str, texts: Iterable[str], example: str = "") -> dict[str, str
     return values
 
 
-LOCAL, SPARK = "local", "spark"
+SPARK = "spark"
 
 
 def engine_options(of_job: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -409,7 +398,7 @@ def engine_options(of_job: str) -> Callable[[Callable[..., Any]], Callable[..., 
         )
         @choice_option(
             "--engine",
-            values=(LOCAL, SPARK),
+            values=("local", SPARK),
             help="Where that is done: spark has it done by the executors of a Spark.",
         )
         @click.option(
@@ -419,24 +408,21 @@ def engine_options(of_job: str) -> Callable[[Callable[..., Any]], Callable[..., 
         )
         @functools.wraps(command)
         def choose(jobs: int, engine: str, master: str | None, **values: Any) -> Any:
-            return command(engine=_engine(jobs, engine, master), **values)
+            chosen: Engine | None = None
+            if engine == SPARK:
+                if jobs > 1:
+                    raise click.UsageError("--jobs is of this machine; Spark has executors instead")
+                from ..jobs.spark import Spark
+
+                chosen = Spark(master)
+            elif master:
+                raise click.UsageError("--master is of Spark; add --engine spark")
+            elif jobs > 1:
+                from ..jobs.processes import Processes
+
+                chosen = Processes(jobs)
+            return command(engine=chosen, **values)
 
         return choose
 
     return decorate
-
-
-def _engine(jobs: int, engine: str, master: str | None) -> Engine | None:
-    if engine == SPARK:
-        if jobs > 1:
-            raise click.UsageError("--jobs is of this machine; Spark has executors instead")
-        from ..jobs.spark import Spark
-
-        return Spark(master)
-    if master:
-        raise click.UsageError("--master is of Spark; add --engine spark")
-    if jobs == 1:
-        return None
-    from ..jobs.processes import Processes
-
-    return Processes(jobs)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -80,7 +79,6 @@ def settings(store: Path | None = None) -> Settings:
     """
     from ..config import read_settings
     from ..config.definitions import use
-    from ..core.text import printable
 
     context = click.get_current_context()
     if store is None:
@@ -93,8 +91,7 @@ def settings(store: Path | None = None) -> Settings:
         cache[store] = replace(site, **flags, origins={**site.origins, **options})
         use(site.definitions)
         if site.left_out:
-            note = f"warning: reports and queries of the site are left out: {site.left_out}"
-            click.echo(printable(note), err=True)
+            _print_notes(f"warning: reports and queries of the site are left out: {site.left_out}")
     return cache[store]
 
 
@@ -121,7 +118,8 @@ def reader_at(folder: Path) -> Store:
     from ..store.results.readable_part import lazily_readable_part
 
     if folder not in invocation().readers:
-        invocation().read(folder, lazily_readable_part(store_at(folder), _print_notes))
+        store = lazily_readable_part(store_at(folder), lambda notes: _print_notes(*notes))
+        invocation().read(folder, store)
     return invocation().readers[folder]
 
 
@@ -129,10 +127,10 @@ def say_what_is_missing(store: Store) -> None:
     """Print a note for each dump that lacks files, after a read error."""
     from ..store.results.readable_part import readable_part
 
-    _print_notes(readable_part(store, thorough=True)[1])
+    _print_notes(*readable_part(store, thorough=True)[1])
 
 
-def _print_notes(notes: Sequence[str]) -> None:
+def _print_notes(*notes: str) -> None:
     from ..core.text import printable
 
     for note in notes:
@@ -142,20 +140,17 @@ def _print_notes(notes: Sequence[str]) -> None:
 def opened(store: Path) -> Connection:
     """Open a connection with all reductions, within the limits of the settings.
 
+    The memory limit is that of the whole process until the command ends.
+
     Raises:
         CpmonError: there is no store, or the settings are invalid.
     """
+    from ..core.memory import hold_memory
     from ..reduce.reductions.reductions import reductions
     from ..store import connect
 
     warn_of_exposure(store)
-    return _held(connect(reader_at(store), reductions(), limits(store)))
-
-
-def _held(connection: Connection) -> Connection:
-    """Applies the memory limit to the whole process until the command ends."""
-    from ..core.memory import hold_memory
-
+    connection = connect(reader_at(store), reductions(), limits(store))
     context = click.get_current_context().find_root()
     if not context.meta.get(HELD):
         context.meta[HELD] = True
@@ -166,14 +161,12 @@ def _held(connection: Connection) -> Connection:
 def warn_of_exposure(store: Path) -> str:
     """Warn, once in a command, if others can write to a store; returns why, or nothing."""
     from ..config import exposure
-    from ..core.text import printable
 
     context = click.get_current_context()
     reason = exposure(store, store / "cpmon.toml")
     if reason and store not in context.meta.setdefault(EXPOSED, set()):
         context.meta[EXPOSED].add(store)
-        warning = f"warning: {reason}: its contents may not be what was landed"
-        click.echo(printable(warning), err=True)
+        _print_notes(f"warning: {reason}: its contents may not be what was landed")
     return reason
 
 

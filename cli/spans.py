@@ -6,46 +6,40 @@ import functools
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime, time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 import click
 
 from ..config.moments import EXAMPLES, TypedSpan, local_text, parse_moment, parse_span
 from ..core.errors import CpmonError
-from . import completion
-from .options import Parsed, Text, system_option
-from .output import say
+from .options import Parsed, Text, run_option, system_option
+from .output import Command, say
 from .site_settings import opened, reader_at, settings
 
 if TYPE_CHECKING:
     from ..ingest.container.source import Container
     from ..store import Store
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-
 UTC_ZONE = ZoneInfo("UTC")
 
 
-def _typed_moment(text: str) -> str:
-    """Checks the text of a time; it is parsed again when the zone is known."""
+def _checked_moment(text: str) -> str:
     parse_moment(text, UTC_ZONE, datetime.now(UTC))
     return text
 
 
-TYPED_MOMENT = Parsed("time", EXAMPLES, "TIME", _typed_moment)
+TYPED_MOMENT = Parsed("time", EXAMPLES, "TIME", _checked_moment)
+"""The text of a time, which is parsed again when the zone is known."""
 
 
 def span_options(zone: str = "the printed zone") -> Callable[[Command], Command]:
     """Adds `--since` and `--until`, for `read_span`; `zone` is the default zone, for the help."""
-
-    def with_span(command: Command) -> Command:
-        until = "Up to this time; a time of day alone is one of the day of --since."
-        since = f"Later than this time, as {EXAMPLES}; in {zone} unless it names an offset."
-        command = click.option("--until", type=TYPED_MOMENT, help=until)(command)
-        return click.option("--since", "--from", "since", type=TYPED_MOMENT, help=since)(command)
-
-    return with_span
+    later = f"Later than this time, as {EXAMPLES}; in {zone} unless it names an offset."
+    up_to = "Up to this time; a time of day alone is one of the day of --since."
+    since = click.option("--since", "--from", "since", type=TYPED_MOMENT, help=later)
+    until = click.option("--until", type=TYPED_MOMENT, help=up_to)
+    return lambda command: since(until(command))
 
 
 def read_span(
@@ -132,9 +126,6 @@ def day_of_dump(dump: Path, container: Container | str) -> date | None:
     return (moment(first[1]) - INSIDE).date() if first else None
 
 
-SELECTION = ("run", "system", "since", "until")
-
-
 def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Adds `--run`, `--system`, `--since` and `--until`, as `selection`: arguments of a report.
 
@@ -142,27 +133,20 @@ def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
     end an interval late: an end within the grace period after a bound counts as the bound.
     """
 
-    @click.option(
-        "--run",
-        type=Text(),
-        metavar="RUN",
-        help="Only the time of this run.",
-        shell_complete=completion.runs,
-    )
+    @run_option("--run", type=Text(), help="Only the time of this run.")
     @system_option
     @span_options()
     @functools.wraps(command)
     def select(**values: Any) -> Any:
-        from ..config.moments import SYSTEM_ZONE, find_zone
+        from ..config.moments import SYSTEM_ZONE
         from ..core.grace_period import GRACE
 
-        selection = {name: values.pop(name) for name in SELECTION}
+        selection = {name: values.pop(name) for name in ("run", "system", "since", "until")}
         if values.get("zone") == SYSTEM_ZONE:
             values["zone"] = zone_of_system(values["store"], selection)
         doubts: tuple[str, ...] = ()
         if selection["since"] or selection["until"]:
-            system = measured_system(values.get("store"), selection)
-            zone = find_zone(values.get("zone") or settings().zone(system))
+            zone = printed_zone(values.get("zone"), values.get("store"), selection)
             named = {key: selection[key] for key in ("system", "run")}
             span = read_span(
                 selection["since"],
@@ -177,14 +161,19 @@ def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return select
 
 
-def measured_system(location: Path | str | None, selection: Mapping[str, Any]) -> str | None:
-    """The system whose zone is used: the given one, that of the run, or the only one of a store."""
-    if selection["system"] or not settings().systems or not location:
-        return str(selection["system"]) if selection["system"] else None
-    from ..store import Store
-    from ..store.runs import runs
+def printed_zone(zone: str | None, location: Path | None, selection: Mapping[str, Any]) -> ZoneInfo:
+    """The zone of the printed times: the named one, else that of the settings for the system.
 
-    return runs.measured_system(Store(location), run_id=selection["run"])
+    The system is the selected one, that of the run, or the only one of the store.
+    """
+    from ..config.moments import find_zone
+    from ..store import Store
+    from ..store.runs.runs import measured_system
+
+    system = selection["system"] or None
+    if not zone and not system and settings().systems and location:
+        system = measured_system(Store(location), run_id=selection["run"])
+    return find_zone(zone or settings().zone(system))
 
 
 def zone_of_system(location: Path, selection: Mapping[str, Any]) -> str:

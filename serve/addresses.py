@@ -21,7 +21,6 @@ OBJECT = (*WINDOW, "kind", "name")
 SPAN = ("since", "until")
 BASES = {"device": 16, "cpu": 10}
 """Kind of object whose name is a number -> its base."""
-MOST_DIGITS = 8
 
 
 def selection(given: Mapping[str, str], names: tuple[str, ...]) -> dict[str, str]:
@@ -68,7 +67,7 @@ def chosen_object(chosen: Mapping[str, str]) -> tuple[str, Any]:
     kind, name = chosen.get("kind", ""), chosen.get("name", "")
     value: Any = name
     if kind in BASES:
-        is_number = name.isascii() and name.isalnum() and len(name) <= MOST_DIGITS
+        is_number = name.isascii() and name.isalnum() and len(name) <= 8
         try:
             value = int(name, BASES[kind]) if is_number else None
         except ValueError:
@@ -106,20 +105,14 @@ class ObjectAddresses(Mapping[tuple[str, Any], str]):
         return f"object?{urlencode(named)}"
 
     def __iter__(self) -> Iterator[tuple[str, Any]]:
-        """Yields nothing."""
         return iter(())
 
     def __len__(self) -> int:
-        """0, as iteration yields nothing."""
         return 0
 
 
 def _moment(text: str) -> str:
-    """A typed time as ISO text in UTC.
-
-    Raises:
-        CpmonError: it is no time.
-    """
+    """A typed time as ISO text in UTC."""
     try:
         moment = parse_moment(text, ZoneInfo("UTC"), datetime.now(UTC))
         return moment.replace(tzinfo=None).isoformat()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from tempfile import TemporaryFile
 from typing import IO
@@ -16,10 +16,6 @@ from ..reduce.metrics.metric import TIME
 from ..reduce.page.chart import POINTS, Chart, ChartKind, Points, with_gaps
 from ..reduce.page.drawing import over_time, svg
 from ..render.render import cell_texts, is_number, render_parts
-from ..store.catalogue.connection import Connection
-
-Ask = Callable[[Connection, str], Iterator[pa.Table]]
-"""Runs SQL in the sandbox; yields the result in parts."""
 
 MOST_SHOWN = 1_000
 """Maximum number of rows of a table on a page."""
@@ -27,8 +23,6 @@ MOST_DRAWN = 50_000
 """Maximum number of rows from which a chart is drawn."""
 MOST_COUNTED = 1_000_000
 """Rows are counted up to this number."""
-MOST_SERIES = 8
-"""Maximum number of series of a chart: there are as many colours."""
 MOST_BYTES = 2**30
 """Maximum size of a file."""
 FILES = {
@@ -55,13 +49,8 @@ class Answer:
     chart: str
 
 
-def read_answer(parts: Iterable[pa.Table], check: Callable[[], None], zone: ZoneInfo) -> Answer:
-    """Reads a result for a page.
-
-    Args:
-        check: called between parts; raises if the reader has left.
-        zone: of the times of the chart.
-    """
+def read_answer(parts: Iterable[pa.Table], check: Callable[[], None]) -> Answer:
+    """Reads a result for a page; `check`, called between parts, raises if the reader has left."""
     kept: list[pa.Table] = []
     count, is_complete = 0, True
     for part in parts:
@@ -80,15 +69,16 @@ def read_answer(parts: Iterable[pa.Table], check: Callable[[], None], zone: Zone
         tuple(zip(*texts.values(), strict=True)),
         count,
         is_complete,
-        _chart(table.rename_columns([*texts]), zone) if count <= MOST_DRAWN else "",
+        _chart(table.rename_columns([*texts])) if count <= MOST_DRAWN else "",
     )
 
 
-def _chart(table: pa.Table, zone: ZoneInfo) -> str:
+def _chart(table: pa.Table) -> str:
     """The numeric columns over the first column of times; empty without both."""
     fields = [*enumerate(table.schema)]
     times = next((n for n, field in fields if pa.types.is_timestamp(field.type)), None)
-    numeric = [(n, field.name) for n, field in fields if is_number(field.type)][:MOST_SERIES]
+    # There are as many colours.
+    numeric = [(n, field.name) for n, field in fields if is_number(field.type)][:8]
     if times is None or not numeric or len(table) < 2:
         return ""
     clock = table.column(times).cast(pa.timestamp("us"), safe=False)
@@ -98,7 +88,8 @@ def _chart(table: pa.Table, zone: ZoneInfo) -> str:
         return ""
     chart = Chart("answer", "Answer", "", (), ChartKind.LINES, axis="")
     about = f"{', '.join(points.order)} over {table.column_names[times]}"
-    return svg(over_time(chart, points, zone, alone=True), "Answer", about, "answer")
+    drawing = over_time(chart, points, ZoneInfo("UTC"), alone=True)
+    return svg(drawing, "Answer", about, "answer")
 
 
 def _series(clock: pa.ChunkedArray, values: pa.ChunkedArray, name: str) -> pa.Table:

@@ -23,6 +23,7 @@ from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
 import duckdb
+import pyarrow as pa
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -40,15 +41,16 @@ from ..reduce.page.runtime import FILE as RUNTIME
 from ..reduce.page.runtime import runtime
 from ..reduce.reductions.reductions import reductions
 from ..store import Store, connect
+from ..store.catalogue.answers import ask
 from ..store.catalogue.connection import Connection
 from ..store.results.readable_part import readable_part
 from ..store.runs.classes import FILE as CLASSES
 from ..store.runs.runs import FOLDER as RUNS
 from ..store.sandbox.sandbox import Limits
 from ..store.views.database import is_about_files, storage_error
-from .access import NOTHING
 from .addresses import (
     OBJECT,
+    SPAN,
     WINDOW,
     ObjectAddresses,
     chosen_object,
@@ -57,35 +59,25 @@ from .addresses import (
     selection,
     span,
 )
-from .answer import FILES, Answer, Ask, read_answer, write_answer
+from .answer import FILES, read_answer, write_answer
 from .work import POLL_S, Cache, Gone, Job, ReaderLeft, Work
 
 Result = TypeVar("Result")
-MakePage = Callable[[Connection, Mapping[str, str]], bytes]
 Endpoint = Callable[[Request], Awaitable[Response]]
+NOTHING = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+"""The content security policy of answers that have none: files and texts."""
 LONGEST_SQL = 20_000
-CHUNK = 2**18
 POLICY = re.compile(rb'Content-Security-Policy" content="([^"]+)"')
 """The policy in the head of a page, before any text of the store."""
-NO_FRAMES = "frame-ancestors 'none'"
-"""Can be said in a header only."""
 QUERY_S = 600
 """Seconds after which SQL is cancelled although its reader waits: others wait behind it."""
-PACKING = 6
-"""Level of gzip, of 9: a page of 2 MB takes a tenth of it, in some 50 ms."""
 GZIP = 31
 """zlib's number of the format."""
-HEAD, WHOLE = 2**15, 0
-"""Maximum number of bytes that have the policy, and of a whole page: any."""
 LOOK_S = 30
 """Seconds between two looks whether the store has changed, to make its newest pages."""
 WARM_OBJECTS = 10
 """Number of objects of each kind whose pages are made before they are asked for."""
 BUSY = 503
-RETRY_S = 10
-"""Seconds after which a reader may ask again that was refused."""
-CLIENT_CLOSED = 499
-"""Status of an answer that nobody reads."""
 
 
 @dataclass
@@ -93,16 +85,12 @@ class Site:
     """The answers of a store.
 
     Attributes:
-        ask: runs the SQL of readers.
-        limits: of all queries together.
         threads: so many pages, and as many queries, are worked on at once.
         warm: so many of the newest pages are kept ready, with those of their greatest objects.
     """
 
     folder: Path
     settings: Settings
-    limits: Limits
-    ask: Ask
     threads: int
     warm: int = 0
     cache: Cache = field(default_factory=Cache)
@@ -113,11 +101,12 @@ class Site:
 
     def app(self) -> Starlette:
         """The application of all addresses."""
-        routes = [
-            ("/", self.index),
-            ("/index.html", self.index),
-            ("/page", self.page),
-            ("/object", self.object_page),
+        index = partial(self._cached, "index", ("system", *SPAN))
+        routes: list[tuple[str, Endpoint]] = [
+            ("/", index),
+            ("/index.html", index),
+            ("/page", partial(self._cached, "page", WINDOW)),
+            ("/object", partial(self._cached, "object", OBJECT)),
             ("/query", self.query),
             ("/query.{format}", self.file),
             (f"/{RUNTIME}", self.runtime),
@@ -137,28 +126,14 @@ class Site:
         self.pages.close()
         self.queries.close()
 
-    async def index(self, request: Request) -> Response:
-        """The pages that there are, within a span and of a system if the address has them."""
-        chosen = selection(request.query_params, ("system", "since", "until"))
-        return await self._cached("index", chosen, self._index, request)
-
-    async def page(self, request: Request) -> Response:
-        """The page of a run or system."""
-        chosen = selection(request.query_params, WINDOW)
-        return await self._cached("page", chosen, self._page, request)
-
-    async def object_page(self, request: Request) -> Response:
-        """The page of an object of a run or system."""
-        chosen = selection(request.query_params, OBJECT)
-        return await self._cached("object", chosen, self._object, request)
-
     async def query(self, request: Request) -> Response:
         """The box for SQL, with the answer of what is in it."""
         sql, answer, error = request.query_params.get("sql", ""), None, None
         if sql.strip():
             try:
-                _check_length(sql)
-                answer = await self._asked(partial(self._answer, sql=sql), request)
+                answer = await self._asked(
+                    sql, lambda parts, job: read_answer(parts, job.check), request
+                )
             except CpmonError as raised:
                 error = raised
         page = rendered("query.html", sql=sql, answer=answer, error=error)
@@ -169,43 +144,65 @@ class Site:
         format, sql = request.path_params["format"], request.query_params.get("sql", "")
         if format not in FILES:
             raise HTTPException(404)
-        _check_length(sql)
-        write = partial(self._file, sql=sql, format=format)
-        file = await self._asked(write, request)
+        file = await self._asked(
+            sql, lambda parts, job: write_answer(parts, format, job.check), request
+        )
         headers = {"Content-Disposition": f'attachment; filename="answer.{format}"'}
         return StreamingResponse(_chunks(file), 200, headers, FILES[format])
 
     async def runtime(self, _request: Request) -> Response:
         """The script that draws charts when a reader zooms; its name has its version."""
-        script = await asyncio.to_thread(runtime)
-        return Response(script, media_type="text/javascript")
+        return Response(await asyncio.to_thread(runtime), media_type="text/javascript")
 
-    async def _asked(self, work: Callable[[Connection, Job], Result], request: Request) -> Result:
-        """Does some work of SQL; it ends when its reader leaves, or after QUERY_S."""
-        return await self.queries.run(
-            lambda job: self._with(job, work), request.is_disconnected, limit_s=QUERY_S
-        )
+    async def _asked(
+        self, sql: str, use: Callable[[Iterator[pa.Table], Job], Result], request: Request
+    ) -> Result:
+        """Uses the answer of some SQL; it ends when its reader leaves, or after QUERY_S.
 
-    async def _cached(
-        self, kind: str, chosen: Mapping[str, str], make: MakePage, request: Request
-    ) -> Response:
+        Raises:
+            CpmonError: the SQL is too long, is rejected or fails.
+        """
+        if len(sql) > LONGEST_SQL:
+            raise CpmonError("the SQL is too long", expected=f"at most {LONGEST_SQL:,} characters")
+
+        def run(job: Job) -> Result:
+            return self._with(job, lambda con, job: use(ask(con, sql), job))
+
+        return await self.queries.run(run, request.is_disconnected, limit_s=QUERY_S)
+
+    async def _cached(self, kind: str, names: tuple[str, ...], request: Request) -> Response:
         """A page from the cache, or made for all who ask for it now.
 
         Once begun it is finished even if its readers leave: the next one gets it at once.
+
+        Args:
+            names: the parameters of the address that select it.
         """
+        chosen = selection(request.query_params, names)
         state = await asyncio.to_thread(self._state)
-        packed = await self._packed(kind, chosen, make, state, request.is_disconnected)
-        return _unpacked(packed, request)
+        packed = await self._packed(kind, chosen, state, request.is_disconnected)
+        is_taken = "gzip" in request.headers.get("accept-encoding", "")
+        # The policy is in the head of a page; 0 is all of it.
+        page = zlib.decompressobj(wbits=GZIP).decompress(packed, 2**15 if is_taken else 0)
+        answer = _html(page)
+        answer.headers["Vary"] = "Accept-Encoding"
+        if is_taken:
+            answer.body = packed
+            answer.headers["Content-Encoding"] = "gzip"
+            answer.headers["Content-Length"] = str(len(packed))
+        return answer
 
     async def _packed(
-        self, kind: str, chosen: Mapping[str, str], make: MakePage, state: object, gone: Gone
+        self, kind: str, chosen: Mapping[str, str], state: object, gone: Gone
     ) -> bytes:
         """A page, compressed: in memory it takes a tenth, and most readers take it as it is."""
         address = f"{kind}?{urlencode(sorted(chosen.items()))}"
+        make = {"index": self._index, "page": self._page, "object": self._object}[kind]
 
         def with_job(job: Job) -> bytes:
             page = self._with(job, lambda con, _job: make(con, chosen))
-            return gzip.compress(page, PACKING, mtime=0)
+            # By level 6 a page of 2 MB takes a tenth of it, in some 50 ms.
+            return gzip.compress(page, 6, mtime=0)
 
         def run(is_left: Gone) -> Awaitable[bytes]:
             return self.pages.run(with_job, is_left, finishes=True)
@@ -227,11 +224,8 @@ class Site:
             await asyncio.sleep(LOOK_S)
 
     async def _make_newest(self, state: object) -> None:
-        makers: dict[str, MakePage] = {
-            "index": self._index,
-            "page": self._page,
-            "object": self._object,
-        }
+        async def stays() -> bool:  # nobody waits who could leave
+            return False
 
         def list_newest(job: Job) -> list[tuple[str, dict[str, str]]]:
             return self._with(job, lambda con, _job: [*self._newest(con)])
@@ -242,7 +236,7 @@ class Site:
             if await asyncio.to_thread(self._state) != state:
                 return
             with suppress(CpmonError, OSError, duckdb.Error):
-                await self._packed(kind, chosen, makers[kind], state, _stays)
+                await self._packed(kind, chosen, state, stays)
 
     def _newest(self, con: Connection) -> Iterator[tuple[str, dict[str, str]]]:
         """Kind and selection of the pages to keep ready."""
@@ -284,8 +278,8 @@ class Site:
             raise storage_error(error) or memory_error(error) or error from None
 
     def _once(self, store: Store, job: Job, work: Callable[[Connection, Job], Result]) -> Result:
-        limits = self.limits.share(2 * self.threads)
-        with connect(store, reductions(), limits) as connection:
+        limits = Limits(self.settings.memory_limit, self.settings.threads)
+        with connect(store, reductions(), limits.share(2 * self.threads)) as connection:
             job.use(connection)
             return work(connection, job)
 
@@ -314,11 +308,7 @@ class Site:
         return object_page(con, window, kind, value, zone, self.settings, trail, links)
 
     def _window(self, con: Connection, chosen: Mapping[str, str]) -> tuple[Window, ZoneInfo]:
-        """The window that an address selects, and the zone of its times.
-
-        Raises:
-            CpmonError: there is none.
-        """
+        """The window that an address selects, and the zone of its times."""
         run, system = chosen.get("run"), chosen.get("system")
         if not (run or system):
             raise CpmonError("an address of a page names a run or a system")
@@ -326,44 +316,16 @@ class Site:
         window = next(each for each in found if each.run_id == run)
         return window, find_zone(self.settings.zone(window.system))
 
-    def _answer(self, con: Connection, job: Job, *, sql: str) -> Answer:
-        return read_answer(self.ask(con, sql), job.check, ZoneInfo("UTC"))
-
-    def _file(self, con: Connection, job: Job, *, sql: str, format: str) -> IO[bytes]:
-        return write_answer(self.ask(con, sql), format, job.check)
-
-
-def _check_length(sql: str) -> None:
-    if len(sql) > LONGEST_SQL:
-        raise CpmonError("the SQL is too long", expected=f"at most {LONGEST_SQL:,} characters")
-
 
 def _html(page: bytes, status: int = 200) -> Response:
     """A page, with its own content security policy as a header as well."""
     found = POLICY.search(page)
-    own = f"{found[1].decode()}; {NO_FRAMES}" if found else NOTHING
+    # What is said of frames counts in a header only.
+    own = f"{found[1].decode()}; frame-ancestors 'none'" if found else NOTHING
     headers = {"Content-Security-Policy": own}
     if status == BUSY:
-        headers["Retry-After"] = str(RETRY_S)
+        headers["Retry-After"] = "10"  # seconds
     return HTMLResponse(page, status, headers)
-
-
-def _unpacked(packed: bytes, request: Request) -> Response:
-    """A compressed page; as it is, if the reader can take it."""
-    is_taken = "gzip" in request.headers.get("accept-encoding", "")
-    page = zlib.decompressobj(wbits=GZIP).decompress(packed, HEAD if is_taken else WHOLE)
-    answer = _html(page)
-    answer.headers["Vary"] = "Accept-Encoding"
-    if is_taken:
-        answer.body = packed
-        answer.headers["Content-Encoding"] = "gzip"
-        answer.headers["Content-Length"] = str(len(packed))
-    return answer
-
-
-async def _stays() -> bool:
-    """Nobody waits who could leave."""
-    return False
 
 
 def _problem(error: CpmonError, status: int) -> Response:
@@ -372,7 +334,7 @@ def _problem(error: CpmonError, status: int) -> Response:
 
 def _chunks(file: IO[bytes]) -> Iterator[bytes]:
     with closing(file):
-        while chunk := file.read(CHUNK):
+        while chunk := file.read(2**18):
             yield chunk
 
 
@@ -391,7 +353,7 @@ def _answering(endpoint: Endpoint) -> Endpoint:
         try:
             return await endpoint(request)
         except ReaderLeft:
-            return Response(status_code=CLIENT_CLOSED)
+            return Response(status_code=499)  # nobody reads it
         except CpmonError as error:
             is_of_address = not request.url.path.startswith("/query")
             return _problem(error, _status(error, is_of_address=is_of_address))
@@ -400,9 +362,9 @@ def _answering(endpoint: Endpoint) -> Endpoint:
 
 
 async def _unknown_address(request: Request, _: Exception) -> Response:
+    place = request.url.path
     return _problem(
-        CpmonError("no page has this address", code="address-unknown", found=request.url.path),
-        404,
+        CpmonError("no page has this address", code="address-unknown", found=place), 404
     )
 
 

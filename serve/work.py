@@ -24,7 +24,6 @@ Make = Callable[[Gone], Awaitable[bytes]]
 POLL_S = 0.1
 MOST_WAITING = 100
 LEAVING_S = 10
-FOREVER = float("inf")
 
 
 class ReaderLeft(Exception):
@@ -78,7 +77,6 @@ class Work:
     """
 
     def __init__(self, threads: int) -> None:
-        """Starts nothing yet."""
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="cpmon-serve")
         self._jobs: set[Job] = set()
         self._running: set[Job] = set()
@@ -91,7 +89,7 @@ class Work:
         gone: Gone | None = None,
         *,
         finishes: bool = False,
-        limit_s: float = FOREVER,
+        limit_s: float = float("inf"),
     ) -> Result:
         """Runs some work in a thread; cancels it when the reader leaves.
 
@@ -144,7 +142,12 @@ class Work:
         if not task.cancelled():
             task.exception()  # retrieved: nobody waits for it
         if job.seconds > limit_s:
-            raise _too_slow(limit_s)
+            raise CpmonError(
+                "the query took too long",
+                code="query-too-slow",
+                expected=f"at most {limit_s:g} s, so that others get their turn",
+                effect="it was cancelled; cpmon query has no such limit",
+            )
         raise ReaderLeft
 
     @property
@@ -166,15 +169,6 @@ class Work:
             for job in [*self._running]:
                 job.cancel()
             time.sleep(POLL_S)
-
-
-def _too_slow(limit_s: float) -> CpmonError:
-    return CpmonError(
-        "the query took too long",
-        code="query-too-slow",
-        expected=f"at most {limit_s:g} s, so that others get their turn",
-        effect="it was cancelled; cpmon query has no such limit",
-    )
 
 
 @dataclass

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from cpmon.cli.dump.diagnosis import diagnose, facts
+from cpmon.cli.dump.diagnosis import diagnose
 from cpmon.cli.main import Status, run
 from cpmon.ingest.container.source import open_source
 from cpmon.schemas.registry import shipped
@@ -26,7 +26,7 @@ def save_pages(folder: Path) -> None:
     saved.mkdir()
     assert run(["generate", "zvm73-smt", "--intervals", "10", "-o", str(dumps)]) == Status.DONE
     with open_source(dumps / "ZVM73.mon") as source:
-        document = facts(diagnose(source), names=False)
+        document = diagnose(source)
     records = {row["record"]: row for row in document["records"]}
     for wanted in document["pages"]:
         record = records[wanted["record"]]

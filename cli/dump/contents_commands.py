@@ -6,7 +6,6 @@ import itertools
 import json
 import os
 import shlex
-import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -97,39 +96,26 @@ def _document(inventory: Inventory, sort: str) -> dict[str, Any]:
 
 def _summary(inventory: Inventory) -> str:
     document = _document(inventory, "bytes")
-    interval = f" of {document['interval_s']:g} s" if document["interval_s"] else ""
-    span = f"{document['first']} to {document['last']} UTC" if document["first"] else "none"
-    findings = ", ".join(f"{n} x {c:,}" for n, c in document["findings"].items()) or "none"
-    lines = [
-        f"{inventory.name}: system {document['system'] or 'not named'}, {inventory.size:,} bytes",
-        f"  release    {_release(document)}",
-        f"  span       {span}",
-    ]
-    if document["first_local"] and document["zone_s"]:
-        local = f"{document['first_local']} to {document['last_local']}"
-        lines.append(f"             {local} {_zone(document['zone_s'])}")
-    gaps = counted(len(document["gap_spans"]), "gap")
-    lines += [
-        f"  intervals  {document['intervals']}{interval}, {gaps}",
-        f"  findings   {findings} in frames, headers and times; cpmon check reads the values too",
-    ]
-    return "\n".join(lines) + "\n\n"
-
-
-def _release(document: dict[str, Any]) -> str:
-    """The release of CP, its IPL time, and the number of IPLs within the dump."""
     release = f"z/VM {document['release']}" if document["release"] else "not named"
-    if document["ipl"] is None:
-        return release
-    again = ", ".join(reset["at"] for reset in document["resets"])
-    resets = counted(len(document["resets"]), "reset") + (f" before {again}" if again else "")
-    return f"{release}, loaded {document['ipl']} UTC, {resets}"
+    if document["ipl"] is not None:
+        again = ", ".join(reset["at"] for reset in document["resets"])
+        resets = counted(len(document["resets"]), "reset") + (f" before {again}" if again else "")
+        release += f", loaded {document['ipl']} UTC, {resets}"
+    span = f"{document['first']} to {document['last']} UTC" if document["first"] else "none"
+    if document["first_local"] and (zone_s := document["zone_s"]):
+        hours, minutes = divmod(abs(zone_s) // 60, 60)
+        span += f"\n             {document['first_local']} to {document['last_local']}"
+        span += f" UTC{'-' if zone_s < 0 else '+'}{hours:02d}:{minutes:02d}"
+    interval = f" of {document['interval_s']:g} s" if document["interval_s"] else ""
+    findings = ", ".join(f"{n} x {c:,}" for n, c in document["findings"].items()) or "none"
+    return f"""\
+{inventory.name}: system {document["system"] or "not named"}, {inventory.size:,} bytes
+  release    {release}
+  span       {span}
+  intervals  {document["intervals"]}{interval}, {counted(document["gaps"], "gap")}
+  findings   {findings} in frames, headers and times; cpmon check reads the values too
 
-
-def _zone(seconds: int) -> str:
-    """Formats an offset from UTC: UTC+01:00."""
-    minutes = abs(seconds) // 60
-    return f"UTC{'-' if seconds < 0 else '+'}{minutes // 60:02d}:{minutes % 60:02d}"
+"""
 
 
 def _iso(us: int | None, zone_s: int | None = 0) -> str | None:
@@ -217,10 +203,9 @@ def show_command(
     if out.format not in ("table", "text"):
         out.write(_exported(explained, name, out.format))
         return
-    to_terminal = out.file is None and sys.stdout.isatty()
-    is_colored = to_terminal and not os.environ.get("NO_COLOR")
+    is_colored = out.is_screen and not os.environ.get("NO_COLOR")
     chunks = _texts(explained, name, hexdump, is_colored=is_colored)
-    if follow and to_terminal:
+    if follow and out.is_screen:
         click.echo_via_pager(for_screen(chunk) for chunk in chunks)
     else:
         out.write(chunk.encode() for chunk in chunks)
@@ -229,29 +214,18 @@ def show_command(
 def _explained(
     dump: Path, container: str, query: RecordFilter, count: int | None, release: str
 ) -> Iterator[Explained]:
-    """Explain the selected records, streaming.
-
-    Raises:
-        CpmonError: no record is selected.
-    """
-    from ...ingest.container.source import open_source
-    from ...ingest.inspect.explanation import explain
-    from ...ingest.inspect.record_filter import select_records
-
-    none = True
-    with open_source(dump, container) as source:
-        for record in itertools.islice(select_records(source, query, release), count):
-            none = False
-            yield record, explain(record.data, record.layout, record.release)
-    if none:
-        _none(dump, container, query)
-
-
-def _none(dump: Path, container: str, query: RecordFilter) -> None:
+    """Explain the selected records, streaming; it is an error if there are none."""
     from ...core.errors import CpmonError
     from ...ingest.container.source import open_source
-    from ...ingest.inspect.record_filter import nearest
+    from ...ingest.inspect.explanation import explain
+    from ...ingest.inspect.record_filter import nearest, select_records
 
+    record = None
+    with open_source(dump, container) as source:
+        for record in itertools.islice(select_records(source, query, release), count):
+            yield record, explain(record.data, record.layout, record.release)
+    if record is not None:
+        return
     look = f"`cpmon list {shlex.quote(str(dump))}` tells what is inside"
     if query.at is None:
         raise CpmonError(
@@ -298,7 +272,7 @@ def _exported(explained: Iterable[Explained], dump: str, form: str) -> Iterator[
     if form == "json":
         yield b"["
         for number, (record, lines) in enumerate(explained):
-            yield (",\n" if number else "").encode()
+            yield b",\n" if number else b""
             yield json.dumps(document(record, lines, dump), indent=1).encode()
         yield b"]\n"
     elif form in BINARY:

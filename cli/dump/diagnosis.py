@@ -10,9 +10,8 @@ import hashlib
 import shlex
 import textwrap
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -45,9 +44,6 @@ from ...store import Store, connect
 from ...store.sandbox.sandbox import Limits
 from ..output import rows_as
 
-LIMITS = Limits(memory="256MB")
-"""What DuckDB may use; it puts on disk what does not fit."""
-
 
 def check_dump(source: Source, release: str = "", progress: Progress | None = None) -> Checked:
     """Check a dump in a scratch store, which is deleted afterwards.
@@ -63,72 +59,10 @@ def check_dump(source: Source, release: str = "", progress: Progress | None = No
     return _checked(Reader(source, release), progress)
 
 
-@dataclass
-class Diagnosis:
-    """The findings and contents of one input.
-
-    Attributes:
-        stored_size: bytes on disk, None for a pipe.
-        sha256: of the stored file, empty for a pipe or device.
-        compression, wrapping, container: encodings around the monitor data.
-        content: hash of the decompressed bytes, which identifies the dump in a store; empty if it
-            was refused.
-        refused: why it cannot be read; then inventory and check are empty.
-        mostly_lost: why it does not land although it can be read.
-    """
-
-    name: str
-    stored_size: int | None
-    sha256: str = ""
-    compression: str = "none"
-    wrapping: tuple[str, ...] = ()
-    container: str = ""
-    content: str = ""
-    inventory: Inventory = field(default_factory=lambda: Inventory(""))
-    checked: Checked = field(default_factory=lambda: Checked(""))
-    refused: DumpError | None = None
-    mostly_lost: DumpError | None = None
-
-    @property
-    def release(self) -> str:
-        """CP level of the dump, empty if it names none."""
-        return self.inventory.configuration.release
-
-    def details(self, code: Code, *, names: bool) -> list[str]:
-        """The details of a finding; without `names`, none that may quote the dump."""
-        return self.checked.findings.details(code) if names or not code.quotes else []
-
-
-def diagnose(source: Source, release: str = "", progress: Progress | None = None) -> Diagnosis:
-    """Count and check a dump in one pass; a file that is no dump is reported, not raised.
-
-    Args:
-        release: of the system that wrote it, if it is to be another than the dump states.
-
-    Raises:
-        CpmonError: the disk has no room for the dump's tables.
-    """
-    diagnosis, inventory = Diagnosis(source.name, source.stored_size), Inventory(source.name)
-    reader = Reader(source, release)
-    try:
-        diagnosis.checked = _checked(reader, progress, inventory.take)
-    except DumpError as error:
-        diagnosis.refused = error
-    else:
-        inventory.finish(source, Findings())
-        diagnosis.inventory = inventory
-        diagnosis.mostly_lost = reader.mostly_lost()
-        diagnosis.content = source.identity
-        inventory.configuration.level = release or inventory.configuration.level
-    diagnosis.compression, diagnosis.wrapping = source.compression, tuple(source.wrapping)
-    diagnosis.container = "" if source.container is Container.AUTO else str(source.container)
-    return diagnosis
-
-
-def stored_hash(path: Path) -> str:
-    """SHA-256 of a file as it is stored; empty for what can be read only once."""
+def stored_hash(path: Path) -> str | None:
+    """SHA-256 of a file as it is stored; None for what can be read only once."""
     if not path.is_file():
-        return ""
+        return None
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -139,26 +73,20 @@ def _checked(reader: Reader, progress: Progress | None, look: Look | None = None
     Args:
         look: called with each window of it.
     """
-    with _scratch() as store:
-        checked = land_checked(reader, store, progress, look)
-        with connect(store, (), LIMITS) as connection:
-            landed = connection.tables
-            rules = load_rules(Purpose.VALIDATION, landed=landed)
-            found = breaches(connection, rules, landed)
-            for breach in sorted(found, key=lambda breach: breach.offset):
-                code = Code[breach.finding]
-                checked.findings.add(
-                    code, breach.offset, breach.detail, breach.effect, count=breach.count
-                )
-    return checked
-
-
-@contextmanager
-def _scratch() -> Iterator[Store]:
-    """A temporary store; maps disk errors to CpmonError with a remedy."""
     try:
         with TemporaryDirectory(prefix="cpmon-check-") as folder:
-            yield Store(Path(folder, "store"), create=True)
+            store = Store(Path(folder, "store"), create=True)
+            checked = land_checked(reader, store, progress, look)
+            # DuckDB puts on disk what does not fit.
+            with connect(store, (), Limits(memory="256MB")) as connection:
+                landed = connection.tables
+                rules = load_rules(Purpose.VALIDATION, landed=landed)
+                found = breaches(connection, rules, landed)
+                for breach in sorted(found, key=lambda breach: breach.offset):
+                    code = Code[breach.finding]
+                    checked.findings.add(
+                        code, breach.offset, breach.detail, breach.effect, count=breach.count
+                    )
     except (OSError, StoreError, duckdb.IOException, duckdb.OutOfMemoryException) as error:
         raise CpmonError(
             "the check has no room for the rows that it compares",
@@ -168,36 +96,79 @@ def _scratch() -> Iterator[Store]:
             effect="nothing was checked",
             remedy="make room, or name a folder on another disk in TMPDIR",
         ) from error
+    return checked
 
 
-OWN = "layouts/"
-"""The folder for layouts in the advised commands."""
+def diagnose(
+    source: Source,
+    release: str = "",
+    progress: Progress | None = None,
+    *,
+    names: bool = False,
+    sha256: str | None = None,
+) -> dict[str, Any]:
+    """The document of one input, which is counted and checked in one pass.
 
+    A file that is no dump has a document too, with the reason instead of contents.
 
-def facts(diagnosis: Diagnosis, *, names: bool) -> dict[str, Any]:
-    """The document of one input; `names`: includes ids of systems, users, devices and volumes."""
+    Args:
+        release: of the system that wrote it, if it is to be another than the dump states.
+        names: include ids of systems, users, devices and volumes.
+        sha256: of the stored file; None for a pipe or device.
+
+    Raises:
+        CpmonError: the disk has no room for the dump's tables.
+    """
+    reader, inventory = Reader(source, release), Inventory(source.name)
+    refused: DumpError | None = None
+    try:
+        checked = _checked(reader, progress, inventory.take)
+    except DumpError as error:
+        refused = error
     document = {
         "schema_version": 1,
         "cpmon": __version__,
         "own_layouts": site_folder() is not None,
         "names": names,
-        "input": _input(diagnosis),
+        "input": {
+            "file": source.name,
+            "stored_bytes": source.stored_size,
+            "sha256": sha256,
+            "compression": source.compression,
+            "wrapping": list(source.wrapping),
+            "container": None if source.container is Container.AUTO else str(source.container),
+            "content": None if refused else source.identity,
+        },
     }
-    if diagnosis.refused:
-        refused = _error(diagnosis.refused, names=names)
-        return {**document, "refused": refused, "commands": [_again(diagnosis.name)]}
-    if diagnosis.mostly_lost:
-        document["not_landed"] = _error(diagnosis.mostly_lost, names=names)
-    findings = diagnosis.checked.findings
+    word = "-" if source.name == "standard input" else shlex.quote(source.name)
+    again = f"cpmon doctor {word}"
+    if refused:
+        return {**document, "refused": _error(refused, names=names), "commands": [again]}
+    inventory.finish(source, Findings())
+    inventory.configuration.level = release or inventory.configuration.level
+    if mostly_lost := reader.mostly_lost():
+        document["not_landed"] = _error(mostly_lost, names=names)
+    release, findings = inventory.configuration.release, checked.findings
     longer = findings.details(Code.RECORD_LONGER)
     unread = [*longer, *findings.details(Code.RECORD_WITHDRAWN)]
-    reports = expected_reports(diagnosis.inventory.records.keys(), diagnosis.release, unread)
-    records = _records(diagnosis, longer_records(longer))
+    reports = expected_reports(inventory.records.keys(), release, unread)
+    records = _records(inventory, longer_records(longer))
     pages = _pages(records, reports)
+    commands = [
+        f"cpmon ingest {word} --store perf/"
+        + ("" if checked.system else " --system NAME")
+        + ("" if release else " --release V.R.M")
+        + (" --accept-damage" if mostly_lost else ""),
+        f"cpmon report {min(reports, key=lambda report: report.outcome.rank).name} --store perf/",
+    ]
+    if pages:
+        own = f"mon{(release or 'V.R.M').replace('.', '')}/"
+        bring = f"cpmon schema import {own} --into layouts/ --effects effects.md"
+        commands = [bring, "export CPMON_SCHEMAS=layouts/", again, *commands]
     return {
         **document,
-        "dump": _dump(diagnosis, names=names),
-        "findings": list(_findings(diagnosis, names=names)),
+        "dump": _dump(checked, inventory, names=names),
+        "findings": _findings(findings, names=names),
         "records": records,
         "reports": [
             {
@@ -209,19 +180,7 @@ def facts(diagnosis: Diagnosis, *, names: bool) -> dict[str, Any]:
             for report in reports
         ],
         "pages": pages,
-        "commands": _commands(diagnosis, reports, has_pages=bool(pages)),
-    }
-
-
-def _input(diagnosis: Diagnosis) -> dict[str, Any]:
-    return {
-        "file": diagnosis.name,
-        "stored_bytes": diagnosis.stored_size,
-        "sha256": diagnosis.sha256 or None,
-        "compression": diagnosis.compression,
-        "wrapping": list(diagnosis.wrapping),
-        "container": diagnosis.container or None,
-        "content": diagnosis.content or None,
+        "commands": commands,
     }
 
 
@@ -237,18 +196,17 @@ def _error(error: CpmonError, *, names: bool) -> dict[str, Any]:
     }
 
 
-def _dump(diagnosis: Diagnosis, *, names: bool) -> dict[str, Any]:
-    inventory = diagnosis.inventory
+def _dump(checked: Checked, inventory: Inventory, *, names: bool) -> dict[str, Any]:
     times = (inventory.first_us, inventory.last_us)
     first, last = (us if us is None else moment(us).replace(tzinfo=None) for us in times)
     ends = len(inventory.ends_us)
     processors, _ = inventory.records.get((0, 2), (0, 0))
-    release = diagnosis.release
+    release = inventory.configuration.release
     has_threads = release_key(release) >= release_key(MULTITHREADING) if release else None
     return {
-        "bytes": diagnosis.checked.bytes.as_dict(),
-        "system_named": bool(diagnosis.checked.system),
-        "system": (diagnosis.checked.system or None) if names else None,
+        "bytes": checked.bytes.as_dict(),
+        "system_named": bool(checked.system),
+        "system": (checked.system or None) if names else None,
         "release": release or None,
         "first": first and first.isoformat(sep=" ", timespec="milliseconds"),
         "last": last and last.isoformat(sep=" ", timespec="milliseconds"),
@@ -262,24 +220,26 @@ def _dump(diagnosis: Diagnosis, *, names: bool) -> dict[str, Any]:
     }
 
 
-def _findings(diagnosis: Diagnosis, *, names: bool) -> Iterator[dict[str, Any]]:
-    counts = diagnosis.checked.findings.counts
-    for code in sorted(counts, key=lambda code: code.name):
-        yield {
+def _findings(findings: Findings, *, names: bool) -> list[dict[str, Any]]:
+    """One row for each code; without `names` no details that may quote the dump."""
+    return [
+        {
             "severity": str(code.severity),
             "code": code.name,
-            "count": counts[code],
+            "count": findings.counts[code],
             "meaning": code.meaning,
             "remedy": code.remedy,
-            "details": diagnosis.details(code, names=names),
+            "details": findings.details(code) if names or not code.quotes else [],
         }
+        for code in sorted(findings.counts, key=lambda code: code.name)
+    ]
 
 
-def _records(diagnosis: Diagnosis, longer: Collection[str]) -> list[dict[str, Any]]:
+def _records(inventory: Inventory, longer: Collection[str]) -> list[dict[str, Any]]:
     """One row for each kind of record, by domain and number; `longer`: exceed their layouts."""
-    release, layouts = diagnosis.release, by_record()
+    release, layouts = inventory.configuration.release, by_record()
     rows = []
-    for row in diagnosis.inventory.table("type").to_pylist():
+    for row in inventory.table("type").to_pylist():
         kind = row["domain"], row["record"]
         of_kind = layouts.get(kind)
         state = "unknown" if of_kind is None else "known"
@@ -297,7 +257,7 @@ def _records(diagnosis: Diagnosis, longer: Collection[str]) -> list[dict[str, An
                 "name": row["name"],
                 "state": state,
                 "count": row["records"],
-                "longest": diagnosis.inventory.longest[kind],
+                "longest": inventory.longest[kind],
                 "known_bytes": of_kind.length if of_kind else None,
             }
         )
@@ -332,33 +292,6 @@ def _pages(records: list[dict[str, Any]], reports: list[ExpectedReport]) -> list
     return sorted(rows, key=lambda row: not row["reports"])
 
 
-def _again(name: str) -> str:
-    return f"cpmon doctor {_word(name)}"
-
-
-def _word(name: str) -> str:
-    """Quotes a file name for a command line; standard input is -."""
-    return "-" if name == "standard input" else shlex.quote(name)
-
-
-def _commands(diagnosis: Diagnosis, reports: list[ExpectedReport], *, has_pages: bool) -> list[str]:
-    """The advised next commands, in order."""
-    release = diagnosis.release or "V.R.M"
-    ingest = f"cpmon ingest {_word(diagnosis.name)} --store perf/"
-    ingest += "" if diagnosis.checked.system else " --system NAME"
-    ingest += "" if diagnosis.release else f" --release {release}"
-    ingest += " --accept-damage" if diagnosis.mostly_lost else ""
-    best = min(reports, key=lambda report: report.outcome.rank)
-    own = f"mon{release.replace('.', '')}/"
-    bring = [
-        f"cpmon schema import {own} --into {OWN} --effects effects.md",
-        f"export CPMON_SCHEMAS={OWN}",
-        _again(diagnosis.name),
-    ]
-    return [*(bring if has_pages else []), ingest, f"cpmon report {best.name} --store perf/"]
-
-
-HIDDEN = "not shown; --names shows it"
 WIDTH = 96
 
 
@@ -379,7 +312,8 @@ def _page(document: dict[str, Any], style: _Style) -> str:
             for row in document.get("pages", ())
         ],
     }
-    values = {**document, **tables, "page": style, "hidden": HIDDEN, "counted": _counted}
+    hidden = "not shown; --names shows it"
+    values = {**document, **tables, "page": style, "hidden": hidden, "counted": _counted}
     return text_page(__package__, "doctor.txt", **values)
 
 

@@ -7,22 +7,19 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
 from ...config.formats import DUMP
 from ..options import choice_option
-from ..output import FOR_PEOPLE, Output, bar
-from ..targets import TARGET, check_target, parents_option
+from ..output import FOR_PEOPLE, TARGET, Command, Output, bar, check_target, parents_option
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from ...generate.sink import Sink
     from ...ingest.container.source import Progress, Source
-
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 container_option = choice_option(
     "--container",

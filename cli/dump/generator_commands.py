@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,8 +10,7 @@ import click
 
 from .. import completion
 from ..options import choice_option, dump_argument, listing_option
-from ..output import bar, say, written_to
-from ..targets import TARGET_FOLDER, FileOrName, check_target, parents_option
+from ..output import TARGET_FOLDER, FileOrName, bar, check_target, parents_option, say, written_to
 from .dump_output import dump_input, dump_output, output_option
 
 if TYPE_CHECKING:
@@ -77,7 +76,10 @@ def generate_command(
     damage = [parse_damage(text) for text in damages]
     plan = load_scenario(scenario)
     runs = runs or tuple(run.run_id for run in plan.runs)
-    _check_targets(output, runs)
+    check_target(output)
+    for file in output.iterdir() if output.is_dir() else ():
+        if file.name.startswith(tuple(f"{run}." for run in runs)):
+            check_target(file)
     for run in runs:
         with written_to(output), bar(f"generating {run}") as advance:
             written = write_run(
@@ -92,18 +94,6 @@ def generate_command(
                 progress=advance,
             )
         say(f"{written.dump}: {written.bytes:,} bytes")
-
-
-def _check_targets(folder: Path, runs: Sequence[str]) -> None:
-    """Check that no existing files would be lost that have the names of the runs."""
-    check_target(folder)
-    if folder.is_dir():
-        for file in folder.iterdir():
-            if file.name.startswith(tuple(f"{run}." for run in runs)):
-                check_target(file)
-
-
-PIECE = 4 * 1024 * 1024
 
 
 def _kinds() -> Iterator[str]:
@@ -156,7 +146,7 @@ def damage_command(dump: Path, kinds: tuple[str, ...], output: Path, seed: int) 
 
 
 def _pieces(source: Source) -> Iterator[bytes]:
-    room = memoryview(bytearray(PIECE))
+    room = memoryview(bytearray(4 * 1024 * 1024))
     while not source.ended and (size := source.readinto(room)):
         yield bytes(room[:size])
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -21,7 +21,6 @@ from .dump_output import container_option, dump_input, write_dumps
 
 if TYPE_CHECKING:
     from ...ingest.landing import Checked
-    from .diagnosis import Diagnosis
 
 
 @click.command("check")
@@ -61,15 +60,11 @@ def _report(checked: Checked, form: str) -> bytes:
     from ...ingest.findings import Pass
     from ...ingest.landing import COUNTED
 
-    sizes = checked.bytes
-    system = checked.system or "not named"
-    parts = ", ".join(
-        f"{value:,} {name}" for name, value in sizes.as_dict().items() if name != "size"
-    )
-    worst = checked.findings.worst or "nothing found"
+    sizes = checked.bytes.as_dict()
     head = (
-        f"{checked.name}: system {system}, {sizes.size:,} bytes, compression "
-        f"{checked.compression}: {worst}\n  {parts}\n\n"
+        f"{checked.name}: system {checked.system or 'not named'}, {sizes.pop('size'):,} bytes, "
+        f"compression {checked.compression}: {checked.findings.worst or 'nothing found'}\n"
+        f"  {', '.join(f'{count:,} {name}' for name, count in sizes.items())}\n\n"
     )
     passes = [
         {
@@ -79,12 +74,6 @@ def _report(checked: Checked, form: str) -> bytes:
         }
         for part in Pass
     ]
-    data = head.encode() + rows_as(passes, form)
-    return data + _details(checked).encode()
-
-
-def _details(checked: Checked) -> str:
-    """The first finding of each code, with what to do."""
     lines = []
     for code, count in sorted(checked.findings.counts.items(), key=lambda item: item[0].name):
         first = checked.findings.first(code)
@@ -96,7 +85,8 @@ def _details(checked: Checked) -> str:
             *([f"  effect: {first.effect}"] if first.effect else []),
             f"  remedy: {code.remedy}",
         ]
-    return "\n".join([*lines, ""]) if lines else ""
+    details = "\n".join([*lines, ""]) if lines else ""
+    return head.encode() + rows_as(passes, form) + details.encode()
 
 
 @click.command("doctor")
@@ -138,15 +128,17 @@ def doctor_command(
       cpmon doctor monitor.mon
       cpmon doctor *.mon.gz -o doctor.md
     """
-    from .diagnosis import facts, page
+    from .diagnosis import diagnose, page, stored_hash
 
-    documents = []
+    documents: list[dict[str, Any]] = []
 
     def document(dump: Path) -> Status:
-        diagnosis = _diagnose(dump, container, release)
-        documents.append(facts(diagnosis, names=names))
-        status = status_of(diagnosis.checked.findings.worst)
-        return Status.DAMAGED if diagnosis.refused else status
+        with dump_input(dump, container, "reading") as (source, progress):
+            about = diagnose(source, release, progress, names=names, sha256=stored_hash(dump))
+        documents.append(about)
+        if "refused" in about:
+            return Status.DAMAGED
+        return max((status_of(row["severity"]) for row in about["findings"]), default=Status.DONE)
 
     worst = worst_status(dumps, document)
     if out.format == "json":
@@ -154,12 +146,3 @@ def doctor_command(
     else:
         out.write(page(documents, out.format))
     return worst
-
-
-def _diagnose(dump: Path, container: str, release: str) -> Diagnosis:
-    from .diagnosis import diagnose, stored_hash
-
-    with dump_input(dump, container, "reading") as (source, progress):
-        diagnosis = diagnose(source, release, progress)
-    diagnosis.sha256 = stored_hash(dump)
-    return diagnosis

@@ -124,21 +124,16 @@ def merge_command(dumps: tuple[Path, ...], output: Path, container: str) -> Stat
         )
     with dump_output(output) as sink, bar("merging") as advance:
         parts = merge(
-            dumps,
-            sink,
-            container=container,
-            progress=lambda source: advance(source.stored_read),
+            dumps, sink, container=container, progress=lambda source: advance(source.stored_read)
         )
     worst = Status.DONE
     for part in parts:
         summary = f"{part.path}: {counted(part.records, 'record')}"
         summary += f", {part.repeated:,} repeated" if part.repeated else ""
-        summary += (
-            f", {counted(part.left_out, 'sample')} without the end of the interval left out"
-            if part.left_out
-            else ""
-        )
+        if part.left_out:
+            left_out = counted(part.left_out, "sample")
+            summary += f", {left_out} without the end of the interval left out"
+            worst = max(worst, Status.WARNINGS)
         say(summary, err=str(output) == "-")
         worst = max(worst, _report_findings(part.path, part))
-        worst = max(worst, Status.WARNINGS if part.left_out else Status.DONE)
     return worst

@@ -12,11 +12,10 @@ import click
 
 from ...core.text import megabytes
 from .. import completion
-from ..options import format_option, listing_option, output_option, store_option
-from ..output import Output, say, write_file
+from ..options import format_option, listing_option, output_option, run_option, store_option
+from ..output import FileOrName, Output, say, write_file
 from ..site_settings import opened, reader_at, settings
 from ..spans import day_of_store, read_span, span_options
-from ..targets import FileOrName
 
 if TYPE_CHECKING:
     from ...reduce.compare.rendering import Link
@@ -32,20 +31,8 @@ def _tables() -> Iterator[str]:
 @click.command("compare")
 @click.argument("table", required=False, type=FileOrName(), shell_complete=completion.comparisons)
 @store_option
-@click.option(
-    "--base",
-    metavar="RUN",
-    help="Without TABLE: the run that others are compared with.",
-    shell_complete=completion.runs,
-)
-@click.option(
-    "--run",
-    "runs",
-    multiple=True,
-    metavar="RUN",
-    help="Without TABLE: a run; again.",
-    shell_complete=completion.runs,
-)
+@run_option("--base", help="Without TABLE: the run that others are compared with.")
+@run_option("--run", "runs", multiple=True, help="Without TABLE: a run; again.")
 @span_options("the zone of each run's system")
 @listing_option("Name the shipped tables.", _tables)
 @format_option("html")
@@ -93,37 +80,8 @@ def command(
         raise click.UsageError(
             "a table names its runs: leave out TABLE, or --base, --run, --since and --until"
         )
-    compared = partial(_compared, table, store, base, runs, since, until)
-    if not html:
-        out.write(compared(out.format, None))
-        return
-    if out.file is None:
+    if html and out.file is None:
         raise click.UsageError("--html writes a page: name its folder with -o DIR")
-    from ...reduce.page.content import plain_name
-
-    name = (
-        Path(table).stem if table else f"{'-'.join(runs)}-with-{base}" if base else "-".join(runs)
-    )
-    page = out.file / f"{plain_name(name)}.html"
-    write_file(page, compared("html", out.file / "index.html"))
-    say(f"{page}: {megabytes(page.stat().st_size)}", err=True)
-
-
-def _compared(
-    table: str | None,
-    store: Path,
-    base: str | None,
-    runs: tuple[str, ...],
-    since: str | None,
-    until: str | None,
-    form: str,
-    index: Path | None,
-) -> bytes:
-    """Render the comparison; HTML also gets a chart of the runs.
-
-    Args:
-        index: of pages of runs, if there are some: values link to them.
-    """
     from ...reduce.compare import (
         compare,
         compare_runs,
@@ -134,20 +92,30 @@ def _compared(
     from ...reduce.page.drawing import runs_figure
 
     spec = load_spec(table) if table is not None else None
+    form = "html" if html else out.format
     with opened(store) as connection:
         if since or until:
             measure_parts(connection, runs, base, lambda run: _part(store, run, since, until))
         comparison = compare(connection, spec) if spec else compare_runs(connection, runs, base)
         figure = runs_figure(connection, comparison.run_ids) if form == "html" else ""
-    return render_comparison(comparison, form, figure, _link(index))
+    if not html or out.file is None:
+        out.write(render_comparison(comparison, form, figure))
+        return
+    from ...reduce.page.content import plain_name
+
+    name = Path(table).stem if table else "-".join(runs) + (f"-with-{base}" if base else "")
+    page = out.file / f"{plain_name(name)}.html"
+    link = _link(out.file / "index.html")
+    write_file(page, render_comparison(comparison, form, figure, link))
+    say(f"{page}: {megabytes(page.stat().st_size)}", err=True)
 
 
-def _link(index: Path | None) -> Link:
+def _link(index: Path) -> Link:
     """The addresses of metrics on the pages of an index, which need not exist."""
     from ...reduce.compare.rendering import no_links
     from ...reduce.page.index import load_index, metric_address
 
-    known = load_index(index.read_bytes()) if index is not None and index.is_file() else None
+    known = load_index(index.read_bytes()) if index.is_file() else None
     return partial(metric_address, known) if known else no_links
 
 

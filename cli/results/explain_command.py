@@ -8,14 +8,10 @@ from typing import Any
 
 import click
 
-from .. import completion
-from ..options import choice_option, format_option, output_option, store_option
+from ..options import choice_option, format_option, output_option, run_option, store_option
 from ..output import Output, say_notes
-from ..site_settings import opened, reader_at
-from ..site_settings import settings as site_settings
-from ..spans import TYPED_MOMENT, day_of_store, measured_system, selection_options, zone_option
-
-AGAINST = ("auto", "before", "days")
+from ..site_settings import opened, reader_at, settings
+from ..spans import TYPED_MOMENT, day_of_store, printed_zone, selection_options, zone_option
 
 
 @click.command("explain")
@@ -27,15 +23,10 @@ AGAINST = ("auto", "before", "days")
     help="The interval at this time; a time of day alone is one of the day of the store.",
 )
 @selection_options
-@click.option(
-    "--base",
-    metavar="RUN",
-    help="Compare with the steady state of this run.",
-    shell_complete=completion.runs,
-)
+@run_option("--base", help="Compare with the steady state of this run.")
 @choice_option(
     "--against",
-    values=AGAINST,
+    values=("auto", "before", "days"),
     help="Compare with the time before, or the same hours of other days; auto: if there are five.",
 )
 @click.option(
@@ -73,22 +64,21 @@ def command(
       cpmon explain --run APT9280 --base APS9220 --store perf/ --format json
       cpmon explain --at 13:30 --store perf/ --format html -o explained.html
     """
-    from ...config.moments import find_zone, parse_moment
+    from ...config.moments import parse_moment
     from ...reduce.explain import explain, render_explanation
 
     if moment and (selection["since"] or selection["until"]):
         raise click.UsageError("--at names one interval: leave out --since and --until")
-    if base and against != AGAINST[0]:
+    if base and against != "auto":
         raise click.UsageError("--base names what to compare with: leave out --against")
-    settings = site_settings()
-    printed = find_zone(zone or settings.zone(measured_system(store, selection)))
+    printed = printed_zone(zone, store, selection)
     named = {key: selection[key] for key in ("system", "run")}
     if moment:
         day = day_of_store(reader_at(store), printed, **named)
         selection = {**named, "moment": parse_moment(moment, printed, datetime.now(UTC), day)}
     with opened(store) as connection:
         explanation = explain(
-            connection, **selection, base=base, against=against, zone=printed, settings=settings
+            connection, **selection, base=base, against=against, zone=printed, settings=settings()
         )
     out.write(render_explanation(explanation, out.format, printed, top))
     say_notes(doubts)

@@ -18,10 +18,9 @@ from ..options import (
     store_option,
     system_option,
 )
-from ..output import Output, say_notes, write_file
+from ..output import TARGET_FILE, Output, check_target, say_notes, write_file
 from ..site_settings import opened, settings
-from ..spans import TYPED_MOMENT, measured_system, read_span, zone_of_system, zone_option
-from ..targets import TARGET_FILE, check_target
+from ..spans import TYPED_MOMENT, printed_zone, read_span, zone_of_system, zone_option
 
 
 @click.command("forecast")
@@ -90,18 +89,16 @@ def command(
       cpmon forecast page_used_share --store perf/ --threshold 80 --horizon 365d
       cpmon forecast cpu_util --user LINUX001 --store perf/ --plot linux001.svg
     """
-    from ...config.moments import SYSTEM_ZONE, find_zone
+    from ...config.moments import SYSTEM_ZONE
     from ...reduce.forecast import forecast, plot_forecast
     from ...reduce.reports.report_text import render_report
 
     if plot is not None:
         check_target(plot)
-    site = settings()
     selected = {"system": system, "run": None}
     if zone == SYSTEM_ZONE:
         zone = zone_of_system(store, selected)
-    measured = measured_system(store, selected)
-    span = read_span(since, until, find_zone(zone or site.zone(measured)))
+    span = read_span(since, until, printed_zone(zone, store, selected))
     with opened(store) as connection:
         found = forecast(
             connection,
@@ -115,7 +112,7 @@ def command(
             threshold=threshold,
             objects=objects,
             zone=zone,
-            settings=site,
+            settings=settings(),
         )
     say_notes(span.notes)
     if plot is not None:

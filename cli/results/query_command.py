@@ -27,13 +27,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 SPARK = "spark"
-NAME = re.compile(r"[A-Za-z][\w-]*")
 
 
 def _queries() -> Iterator[str]:
     """The queries with their parameters, one line each."""
     settings()  # loads the definitions of the site
-    from ...queries.queries import queries
+    from ...queries import queries
 
     for query in queries():
         yield f"{query.name}  {query.title}"
@@ -138,23 +137,19 @@ def _question(
     question: str | None, file: Path | None, params: tuple[str, ...]
 ) -> tuple[str, dict[str, Any]]:
     """The SQL and the values of its parameters."""
-    from ...queries.queries import bound, params_of, query
+    from ...queries import bound, params_of, query
 
     given = pairs("--param", params)
     if (question is None) == (file is None):
         raise click.UsageError("give SQL, the name of a query, or --file FILE")
-    if question and NAME.fullmatch(question):
+    if question and re.fullmatch(r"[A-Za-z][\w-]*", question):
         named = query(question)
         return named.sql, named.bind(given)
-    sql = read_input() if question == "-" else question or _text_of(file)
-    return sql, bound(str(file or "the SQL"), params_of(str(file or ""), sql), given)
-
-
-def _text_of(file: Path | None) -> str:
-    """Read the SQL of a file."""
     try:
-        return file.read_text(encoding="utf-8") if file else ""
+        text = file.read_text(encoding="utf-8") if file else question or ""
     except OSError as error:
         raise click.UsageError(f"{file} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise click.UsageError(f"{file} is no text in UTF-8") from None
+    sql = read_input() if question == "-" else text
+    return sql, bound(str(file or "the SQL"), params_of(str(file or ""), sql), given)

@@ -19,7 +19,6 @@ from ...core.text import megabytes
 from .. import completion
 from ..options import (
     LINE_LENGTH,
-    Command,
     Text,
     choice_option,
     listing_option,
@@ -27,13 +26,11 @@ from ..options import (
     output_options,
     store_option,
 )
-from ..output import Output, say, say_notes, write_file
+from ..output import TARGET_FILE, Output, check_target, say, say_notes, write_file
 from ..site_settings import opened, settings
 from ..spans import selection_options, zone_option
-from ..targets import TARGET_FILE, check_target
 
 if TYPE_CHECKING:
-    from ...reduce.reports.report import ReportResult
     from ...reduce.reports.report_text import ColourLimit, Screen
 
 
@@ -47,13 +44,13 @@ def _reports() -> Iterator[str]:
         yield f"{name}  {find_report(name).title}{f' ({others})' if others else ''}"
 
 
-NEW, LIKE = "new", "like"
+NEW, LIKE = "cpmon.report.new", "cpmon.report.like"
 
 
 def _begin(context: click.Context, option: click.Parameter, value: str | None) -> None:
     """Write the draft of a report once both its name and the report to copy are known."""
     context.meta[f"cpmon.report.{option.name}"] = value
-    new, like = (context.meta.get(f"cpmon.report.{key}") for key in (NEW, LIKE))
+    new, like = context.meta.get(NEW), context.meta.get(LIKE)
     if context.resilient_parsing or not (new and like):
         return
     from ...reduce.metrics.report_set import draft
@@ -77,23 +74,8 @@ def _begin(context: click.Context, option: click.Parameter, value: str | None) -
     context.exit()
 
 
-def _draft_options(command: Command) -> Command:
-    """Adds `--new` and `--like`, which need no store."""
-    option = functools.partial(click.option, is_eager=True, expose_value=False, callback=_begin)
-    new = option(
-        "--new",
-        NEW,
-        metavar="NAME",
-        help="Write the start of a report of your own, reports/NAME.toml beside the settings.",
-    )
-    like = option(
-        "--like",
-        LIKE,
-        metavar="REPORT",
-        help="The report that it begins as a copy of.",
-        shell_complete=completion.reports,
-    )
-    return new(like(command))
+_draft_option = functools.partial(click.option, is_eager=True, expose_value=False, callback=_begin)
+"""An option that needs no store."""
 
 
 @click.command("report")
@@ -147,7 +129,17 @@ def _draft_options(command: Command) -> Command:
     help="Show what is longer than the terminal page by page.",
 )
 @listing_option("Name the reports.", _reports)
-@_draft_options
+@_draft_option(
+    "--new",
+    metavar="NAME",
+    help="Write the start of a report of your own, reports/NAME.toml beside the settings.",
+)
+@_draft_option(
+    "--like",
+    metavar="REPORT",
+    help="The report that it begins as a copy of.",
+    shell_complete=completion.reports,
+)
 @output_options
 def command(
     names: tuple[str, ...],
@@ -204,23 +196,37 @@ def command(
             raise click.UsageError(
                 "--html takes --run, --system, --since, --until and --tz: a page has all reports"
             )
-        if any(_is_several(value) for value in pages["objects"].values()):
+        objects = pages["objects"].values()
+        if any(isinstance(each, tuple) or set(str(each)) & set("*?") for each in objects):
             raise click.UsageError("--html follows one object: name no pattern and no range")
         say_notes(doubts)
         _write_pages(store, out, selection | pages | {"top": pages["top"] or 0})
         return
     if options.pop("single_file"):
         raise click.UsageError("--single-file is for pages: add --html")
-    context = click.get_current_context()
-    if any(context.meta.get(f"cpmon.report.{key}") for key in (NEW, LIKE)):
+    meta = click.get_current_context().meta
+    if meta.get(NEW) or meta.get(LIKE):
         raise click.UsageError("--new NAME needs --like REPORT, and --like a --new")
-    _check_plot(names, plot)
-    chosen = [part.strip() for part in columns.split(",")] if columns else []
-    shown = {} if plot else {"columns": chosen}
-    reports = _reports_of(store, names, selection | options | shown)
+    from ...reduce.reports.report import report
+    from ...reduce.reports.report_names import find_report, report_names
+
+    if plot is not None and len(names) > 1:
+        raise click.UsageError("--plot draws one report: name it alone")
     if plot is not None:
+        check_target(plot)
+    if not names:
+        raise click.UsageError(f"which report? One of {', '.join(report_names())}")
+    for name in names:
+        find_report(name)  # unknown names are rejected before the store is opened
+    chosen = [part.strip() for part in columns.split(",")] if columns else []
+    options |= {**selection, "settings": settings()} | ({} if plot else {"columns": chosen})
+    with opened(store) as connection:
+        reports = [report(connection, name, **options) for name in names]
+    if plot is not None:
+        from ...reduce.page.plot import plot_report
+
         say_notes(doubts)
-        _plot(reports[0], plot, chosen)
+        write_file(plot, plot_report(reports[0], plot.suffix.lower().lstrip("."), chosen))
         return
     from ...reduce.reports.report_text import render_reports
 
@@ -229,11 +235,6 @@ def command(
     else:
         say_notes(doubts)
     out.write_paged(render_reports(reports, out.format, _screen(out, wide)), pager)
-
-
-def _is_several(value: Any) -> bool:
-    """Whether an object option has a pattern or a range."""
-    return isinstance(value, tuple) or (isinstance(value, str) and any(c in value for c in "*?"))
 
 
 def _screen(out: Output, wide: bool) -> Screen | None:
@@ -252,33 +253,6 @@ def _screen(out: Output, wide: bool) -> Screen | None:
 
 NOTED = ("table", "text", "xlsx")
 """Formats in which reports have notes."""
-
-
-def _check_plot(names: tuple[str, ...], plot: Path | None) -> None:
-    if plot is not None and len(names) > 1:
-        raise click.UsageError("--plot draws one report: name it alone")
-    if plot is not None:
-        check_target(plot)
-
-
-def _plot(report: ReportResult, file: Path, columns: list[str]) -> None:
-    """Write a chart of the report."""
-    from ...reduce.page.plot import plot_report
-
-    write_file(file, plot_report(report, file.suffix.lower().lstrip("."), columns))
-
-
-def _reports_of(store: Path, names: tuple[str, ...], options: dict[str, Any]) -> list[ReportResult]:
-    """Run the reports; unknown names are rejected before the store is opened."""
-    from ...reduce.reports.report import report
-    from ...reduce.reports.report_names import find_report, report_names
-
-    if not names:
-        raise click.UsageError(f"which report? One of {', '.join(report_names())}")
-    for name in names:
-        find_report(name)
-    with opened(store) as connection:
-        return [report(connection, name, **options, settings=settings()) for name in names]
 
 
 def _write_pages(store: Path, out: Output, selection: dict[str, Any]) -> None:

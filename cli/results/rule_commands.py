@@ -8,30 +8,25 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..main import Status, allow_pandas, status_of
-from ..options import (
-    choice_option,
-    output_options,
-    rules_option,
-    store_option,
-)
-from ..output import Output, say_notes, write_file
-from ..site_settings import opened
-from ..site_settings import settings as site_settings
-from ..spans import measured_system, selection_options, zone_option
-from ..targets import check_target
+from ..options import choice_option, output_options, rules_option, store_option
+from ..output import Output, check_target, say_notes
+from ..site_settings import opened, settings
+from ..spans import printed_zone, selection_options, zone_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ...reduce.rules.rule import Rule
 
-SEVERITIES = ("info", "warning", "critical")
-
 
 @click.command("exceptions")
 @store_option
 @selection_options
-@choice_option("--severity", values=SEVERITIES, help="Only rules of this severity or a graver one.")
+@choice_option(
+    "--severity",
+    values=("info", "warning", "critical"),
+    help="Only rules of this severity or a graver one.",
+)
 @rules_option
 @click.option("--list", "listing", is_flag=True, help="Name the rules and their limits.")
 @zone_option
@@ -64,28 +59,22 @@ def exceptions_command(
       cpmon exceptions --store perf/ --run BANKDAY --severity warning --format json
       cpmon exceptions --store perf/ --rules my-rules.toml --list
     """
-    from ...config.moments import find_zone
     from ...reduce.rules.exceptions import exceptions
     from ...reduce.rules.rendering import render_findings, render_rules, unknowns
     from ...reduce.rules.rule import Purpose, Severity, load_rules
 
-    settings = site_settings()
-    rules_in_force = load_rules(Purpose.EXCEPTIONS, settings, rules)
+    rules_in_force = load_rules(Purpose.EXCEPTIONS, settings(), rules)
+    least = Severity(severity)
     if listing:
-        least = Severity(severity).rank
-        rules_listed = [rule for rule in rules_in_force if rule.severity.rank >= least]
-        out.write(render_rules(rules_listed, out.format))
+        listed = [rule for rule in rules_in_force if rule.severity.rank >= least.rank]
+        out.write(render_rules(listed, out.format))
         return Status.DONE
     with opened(store) as connection:
         matches = exceptions(
-            connection,
-            rules_in_force,
-            **selection,
-            severity=Severity(severity),
-            settings=settings,
+            connection, rules_in_force, **selection, severity=least, settings=settings()
         )
-    printed = find_zone(zone or settings.zone(measured_system(store, selection))).key
-    out.write(render_findings(matches, out.format, printed))
+    printed = printed_zone(zone, store, selection)
+    out.write(render_findings(matches, out.format, printed.key))
     say_notes(doubts)
     if out.format not in ("table", "text"):
         say_notes(unknowns(matches))
@@ -155,11 +144,19 @@ def validate_command(
     from ...reduce.rules.rule import Purpose, find_rule, load_rules
     from ...reduce.rules.validation import offending, rows_sql, validate
 
-    _check(rows, sql, html, out)
-    if expectations and (only or rules or listing or rows or html):
-        raise click.UsageError("--expectations looks at kept results, not at rules: take one")
-    if data_docs and not expectations:
-        raise click.UsageError("--data-docs has the results of --expectations: name both")
+    of_rules = only or rules or listing or rows or html
+    mistakes = {
+        "--sql says how --rows RULE finds its rows: name the rule": sql and not rows,
+        "--html is a page of all rules, --rows the rows of one: take one": html and rows,
+        "--html writes a page: name its file with -o FILE": html and out.file is None,
+        "--expectations looks at kept results, not at rules: take one": expectations and of_rules,
+        "--data-docs has the results of --expectations: name both": data_docs and not expectations,
+    }
+    for text, is_made in mistakes.items():
+        if is_made:
+            raise click.UsageError(text)
+    if html:
+        check_target(out.file, "html")
     say_notes(doubts)
     if expectations:
         return _judge(store, selection, data_docs, out)
@@ -168,7 +165,7 @@ def validate_command(
         connection.point(scope)
         landed = connection.tables
         rules_in_force: Sequence[Rule] = load_rules(
-            Purpose.VALIDATION, site_settings(), rules, landed=landed
+            Purpose.VALIDATION, settings(), rules, landed=landed
         )
         rules_in_force = [find_rule(rules_in_force, name) for name in only] or rules_in_force
         if listing:
@@ -177,14 +174,12 @@ def validate_command(
             text = rows_sql(find_rule(rules_in_force, rows), scope)
             Output("text", out.file).write(f"{text};\n".encode())
         elif rows:
-            broken = offending(connection, find_rule(rules_in_force, rows), landed, scope)
-            out.write_table(broken)
+            rule = find_rule(rules_in_force, rows)
+            out.write_table(offending(connection, rule, landed, scope))
         else:
             result = validate(connection, rules_in_force, landed, scope, selection["run"])
-            if html and out.file is not None:
-                write_file(out.file, render_findings(result, "html"))
-            else:
-                out.write(render_findings(result, out.format))
+            form = "html" if html else out.format
+            Output(form, out.file).write(render_findings(result, form))
             return status_of(result.worst)
     return Status.DONE
 
@@ -202,14 +197,3 @@ def _judge(store: Path, selection: dict[str, Any], data_docs: Path | None, out: 
         found = judge(connection, connection.store, scope, selection["run"], data_docs)
     out.write(render_expectations(found, out.format))
     return Status.DONE if found.holds else status_of("critical")
-
-
-def _check(rows: str | None, sql: bool, html: bool, out: Output) -> None:
-    if sql and not rows:
-        raise click.UsageError("--sql says how --rows RULE finds its rows: name the rule")
-    if html and rows:
-        raise click.UsageError("--html is a page of all rules, --rows the rows of one: take one")
-    if html and out.file is None:
-        raise click.UsageError("--html writes a page: name its file with -o FILE")
-    if html:
-        check_target(out.file, "html")

@@ -16,6 +16,7 @@ import click
 from ...config.formats import FORMATS
 from ...core.errors import CpmonError
 from ...core.interrupts import restore_interrupts
+from ...queries import query_names
 from ..output import say
 from .session import COMMANDS, Session, run_dot
 
@@ -42,7 +43,10 @@ class _Completer:
         if first.startswith(".") or (not before.strip() and word.startswith(".")):
             return _matching(self._behind_dot(first, before), word)
         if "." in word:
-            return _matching([*self._tables, *self._dotted(before + word, word)], word)
+            alias = word.partition(".")[0]  # of a table: u.cpu_s
+            is_schema = f"{alias.lower()}." in self._schemas()
+            columns = [] if is_schema else self._columns_of(before + word)
+            return _matching([*self._tables, *(f"{alias}.{name}" for name in columns)], word)
         if re.search(r"\b(from|join|describe|summarize)\s+(\S+\s*,\s*)*$", before, re.IGNORECASE):
             return _matching([*self._schemas(), *self._tables], word)
         bare = (table for table in self._tables if "." not in table)
@@ -61,8 +65,6 @@ class _Completer:
             case ".explain":
                 return self._fields
             case ".run":
-                from ...queries.queries import query_names
-
                 return query_names()
             case ".mode":
                 return FORMATS
@@ -96,13 +98,6 @@ class _Completer:
         names = set(re.findall(r"[\w.]+", text.lower()))
         tables = names & self._tables.keys() or {t for t in self._tables if "." not in t}
         return [column for table in tables for column in self._tables[table]]
-
-    def _dotted(self, text: str, word: str) -> Iterable[str]:
-        """Columns after a table alias: u.cpu_s."""
-        alias = word.partition(".")[0]
-        if f"{alias.lower()}." in self._schemas():
-            return ()
-        return (f"{alias}.{column}" for column in self._columns_of(text))
 
 
 def _matching(names: Iterable[str], word: str) -> list[str]:
@@ -146,7 +141,12 @@ def run_prompt(session: Session) -> None:
         while not session.over:
             try:
                 restore_interrupts()
-                line = _line(_MORE if waiting else _PROMPT)
+                prompt = _MORE if waiting else _PROMPT
+                if not sys.stdout.isatty():  # the prompt is no result
+                    sys.stderr.write(prompt)
+                    sys.stderr.flush()
+                    prompt = ""
+                line = input(prompt)
                 remember(line)
                 waiting = _take(session, waiting, line + "\n")
             except EOFError:
@@ -160,12 +160,6 @@ def run_prompt(session: Session) -> None:
                 say(f"cpmon: {error}", err=True)
 
 
-def history_file() -> Path:
-    """The history file, in the user's state folder (XDG_STATE_HOME)."""
-    state = Path(os.environ.get("XDG_STATE_HOME", ""))
-    return (state if state.is_absolute() else Path("~/.local/state").expanduser()) / "cpmon/history"
-
-
 def _take(session: Session, waiting: str, line: str) -> str:
     """Run what a line completes; returns the incomplete rest."""
     if not waiting and line.lstrip().startswith("."):
@@ -176,15 +170,6 @@ def _take(session: Session, waiting: str, line: str) -> str:
         if not is_blank(statement):
             session.ask(statement)
     return "" if is_blank(rest) and "/*" not in rest else rest
-
-
-def _line(prompt: str) -> str:
-    """Read a line; the prompt goes to standard error if output is redirected."""
-    if sys.stdout.isatty():
-        return input(prompt)
-    sys.stderr.write(prompt)
-    sys.stderr.flush()
-    return input()
 
 
 @contextmanager
@@ -211,7 +196,9 @@ def _line_editing(
     readline.set_completer_delims(_DELIMITERS)
     readline.parse_and_bind("tab: complete")
     readline.set_auto_history(False)
-    file = history_file()
+    state = Path(os.environ.get("XDG_STATE_HOME", ""))
+    state = state if state.is_absolute() else Path("~/.local/state").expanduser()
+    file = state / "cpmon/history"
     with suppress(OSError):
         readline.read_history_file(file)
     try:

@@ -20,8 +20,7 @@ from ...store.catalogue.answers import ask, no_table
 from ...store.runs.classes import classes_text
 from ...store.runs.runs import run_names
 from ..options import pairs
-from ..output import Output, rows_as, write_file
-from ..targets import check_target
+from ..output import Output, check_target, rows_as, write_file
 
 if TYPE_CHECKING:
     import duckdb
@@ -38,7 +37,7 @@ class Session:
 
     Attributes:
         open: opens a connection. store: the store of the connection.
-        out: format of results, and the output file.
+        out: format of results, and the output file. written: what this file has by now.
         timer: print the time of each query. over: end the session.
     """
 
@@ -49,7 +48,7 @@ class Session:
     over: bool = False
     _connection: Connection | None = None
     _state: object = None
-    _written: bytes = b""
+    written: bytes = b""
 
     @property
     def connection(self) -> Connection:
@@ -101,12 +100,10 @@ class Session:
         Raises:
             CpmonError: the file cannot be written, or a binary file would get a second result.
         """
-        from ...core.errors import CpmonError
-
         if self.out.file is None:
             self.out.write(data)
             return
-        if self._written and self.out.format in BINARY:
+        if self.written and self.out.format in BINARY:
             raise CpmonError(
                 f"a {BINARY[self.out.format]} file holds one answer",
                 code="format-holds-one-result",
@@ -114,14 +111,10 @@ class Session:
                 effect="the file is as it was",
                 remedy="name another one with .output FILE",
             )
-        if not self._written:
+        if not self.written:
             check_target(self.out.file, self.out.format)
-        self._written += data if isinstance(data, bytes) else b"".join(data)
-        write_file(self.out.file, self._written)
-
-    def send_to(self, file: Path | None) -> None:
-        """Redirect results to a file, which the first result replaces."""
-        self.out, self._written = replace(self.out, file=file), b""
+        self.written += data if isinstance(data, bytes) else b"".join(data)
+        write_file(self.out.file, self.written)
 
 
 Words = Sequence[str]
@@ -162,9 +155,8 @@ def _listed(session: Session) -> list[tuple[str, Documented]]:
 def _tables(session: Session, words: Words) -> None:
     pattern = words[0] if words else "*"
     wild = pattern if set(pattern) & set("*?") else f"*{pattern}*"
-    is_like = re.compile(
-        re.escape(wild).replace(r"\*", ".*").replace(r"\?", "."), re.IGNORECASE
-    ).fullmatch
+    regex = re.escape(wild).replace(r"\*", ".*").replace(r"\?", ".")
+    is_like = re.compile(regex, re.IGNORECASE).fullmatch
     rows = [
         {"table": table, "comment": each.title}
         for table, each in _listed(session)
@@ -176,10 +168,11 @@ def _tables(session: Session, words: Words) -> None:
 
 def _schema(session: Session, words: Words) -> None:
     name = words[0].lower()
-    found = [each for table, each in _listed(session) if name in (table, table.partition(".")[2])]
-    if not found:
-        raise no_table(session.connection, words[0])
-    _show(session, [row | {"comment": doc} for row, doc in _columns(session, found[0])])
+    for table, each in _listed(session):
+        if name in (table, table.partition(".")[2]):
+            _show(session, [row | {"comment": doc} for row, doc in _columns(session, each)])
+            return
+    raise no_table(session.connection, words[0])
 
 
 def _columns(session: Session, documented: Documented) -> Iterator[tuple[dict[str, str], str]]:
@@ -194,8 +187,7 @@ def _columns(session: Session, documented: Documented) -> Iterator[tuple[dict[st
 def _explain(session: Session, words: Words) -> None:
     table, _, column = words[0].lower().rpartition(".")
     table = table.rpartition(".")[2]
-    values = {"column": column, "table": table}
-    rows = session.listed("fields", **values).to_arrow_table().to_pylist()
+    rows = session.listed("fields", column=column, table=table).to_arrow_table().to_pylist()
     others = [
         row | {"meaning": doc}
         for name, each in _listed(session)
@@ -213,21 +205,17 @@ def _explain(session: Session, words: Words) -> None:
 
 
 def _queries(session: Session, _words: Words) -> None:
-    from ...queries.queries import queries
+    from ...queries import queries
 
-    rows = [
-        {
-            "name": query.name,
-            "title": query.title,
-            "parameters": " ".join(f"{p.name}={p.default}" for p in query.params),
-        }
-        for query in queries()
-    ]
+    rows = []
+    for query in queries():
+        parameters = " ".join(f"{p.name}={p.default}" for p in query.params)
+        rows.append({"name": query.name, "title": query.title, "parameters": parameters})
     session.show(rows_as(rows, session.out.format))
 
 
 def _run(session: Session, words: Words) -> None:
-    from ...queries.queries import query
+    from ...queries import query
 
     named = query(words[0])
     session.ask(named.sql, named.bind(pairs(".run", words[1:])))
@@ -240,7 +228,8 @@ def _mode(session: Session, words: Words) -> None:
 
 
 def _output(session: Session, words: Words) -> None:
-    session.send_to(Path(words[0]).expanduser() if words and words[0] != "-" else None)
+    file = Path(words[0]).expanduser() if words and words[0] != "-" else None
+    session.out, session.written = replace(session.out, file=file), b""
 
 
 def _timer(session: Session, words: Words) -> None:

@@ -5,22 +5,14 @@ from __future__ import annotations
 import sys
 from datetime import date, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from ..main import Status
-from ..options import (
-    DAY,
-    LENGTH,
-    choice_option,
-    folder_option,
-    output_option,
-    output_options,
-)
-from ..output import Output, rows_as, write_file
+from ..options import DAY, LENGTH, choice_option, folder_option, output_option, output_options
+from ..output import TARGET_FOLDER, Output, check_target, rows_as, write_file
 from ..site_settings import settings
-from ..targets import TARGET_FOLDER, check_target
 
 if TYPE_CHECKING:
     from ...batch import BatchPlan
@@ -100,7 +92,7 @@ def run(
     with stop_signal() as stop:
         runner = BatchRunner(opened, plan, site, log, write_file, stop.is_set)
         if watch:
-            return Status(int(run_until(runner, stop, log, report)))
+            return Status(int(run_until(runner, stop, report)))
         result = runner.run(as_of)
     report(result)
     return Status(int(result.status))
@@ -132,7 +124,11 @@ def status(store: Path, last: int, what: str, out: Output) -> None:
     elif out.format == "json":
         out.write_json({"schema_version": 1, **parts})
     elif out.format in ("table", "text"):
-        out.write(_status_text(parts))
+        texts = [parts["now"].encode() + b"\n"]
+        for title, key in (("systems", "systems"), ("last runs", "runs"), ("files", "waiting")):
+            if parts[key]:
+                texts += [f"\n{title}\n".encode(), rows_as(parts[key], "table")]
+        out.write(b"".join(texts))
     else:
         raise click.UsageError(f"--format {out.format} holds one table: name it with --what")
 
@@ -206,12 +202,3 @@ def _open(root: Path, *, create: bool) -> tuple[Store, BatchPlan, Settings]:
         )
     plan = (check_settings(site) if create else None) or read_plan(site)
     return Store(root, create=create), plan, site
-
-
-def _status_text(parts: dict[str, Any]) -> bytes:
-    """The status as text, with a table for each part."""
-    texts = [parts["now"].encode() + b"\n"]
-    for title, key in (("systems", "systems"), ("last runs", "runs"), ("files", "waiting")):
-        if parts[key]:
-            texts += [b"\n" + title.encode() + b"\n", rows_as(parts[key], "table")]
-    return b"".join(texts)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import click
 
-SHELLS = ("bash", "zsh", "fish")
-
 
 @click.command("completion")
-@click.argument("shell", type=click.Choice(SHELLS))
+@click.argument("shell", type=click.Choice(("bash", "zsh", "fish")))
 @click.pass_context
 def command(context: click.Context, shell: str) -> None:
     """Print the completion script of a SHELL, which completes commands, options and names.

@@ -9,12 +9,11 @@ import click
 
 from ...core.text import counted, megabytes
 from ..options import ANY_PATH, use_layouts
-from ..output import bar, write_file, written_to
-from ..targets import TARGET_FOLDER, check_target
+from ..output import TARGET_FOLDER, bar, check_target, write_file, written_to
 
 SCENARIOS = ("timer", "large-storage", "cp-regression", "linux-dasd-mdc", "pfault")
 REPORT = ("SYSTEM_SUMMARY2_BY_TIME", "2600NP")
-FORMS = {"text": "txt", "csv": "csv", "markdown": "md"}
+FORMS = {"text": "txt", "csv": "csv", "markdown": "md", "html": "html"}
 
 
 @click.command("demo")
@@ -75,9 +74,8 @@ def _land(scenario: str, folder: Path, store: Path) -> None:
         generated = time.perf_counter()
         with bar(f"ingesting {run}", dump.bytes) as advance:
             landed = ingest(dump.dump, place, progress=lambda source: advance(source.stored_read))
-        state = (
-            "landed before" if landed.already else counted(landed.about["intervals"], "interval")
-        )
+        intervals = counted(landed.about["intervals"], "interval")
+        state = "landed before" if landed.already else intervals
         spent = f"{generated - began:.1f} s + {time.perf_counter() - generated:.1f} s"
         click.echo(f"{run:<10} {megabytes(dump.bytes):>9}  {state:<13}  {spent}", err=True)
 
@@ -98,13 +96,11 @@ def _tables(store: Path, output: Path) -> list[Path]:
             table = compare(connection, name)
             click.echo(render_comparison(table, "text"))
             figure = runs_figure(connection, table.run_ids)
-            for form, suffix in {**FORMS, "html": "html"}.items():
-                data = render_comparison(table, form, figure)
+            for form, suffix in FORMS.items():
                 written.append(output / f"{name}.{suffix}")
-                write_file(written[-1], data)
+                write_file(written[-1], render_comparison(table, form, figure))
         name, run = REPORT
-        text = render_report(report(connection, name, run=run), "text")
         written.append(output / f"{name.lower()}.txt")
-        write_file(written[-1], text)
+        write_file(written[-1], render_report(report(connection, name, run=run), "text"))
         written += write_pages(connection, output / "pages", write_file, run=run)
     return written

@@ -12,13 +12,12 @@ from pathlib import Path
 import click
 
 from ...config.values import scheme_of
-from ...core.errors import CpmonError, unknown
+from ...core.errors import CpmonError, fold, unknown
 from .. import completion
 from ..main import Status
 from ..options import ANY_PATH, FILE_PATH, Text, config_option
-from ..output import say, write_file
+from ..output import TARGET_FILE, check_target, parents_option, say, write_file
 from ..site_settings import settings
-from ..targets import TARGET_FILE, check_target, parents_option
 
 _STORE, _DUMP = '    STORE = "perf"\n', '    DUMP = ""\n'
 """The lines of a notebook that name what it asks."""
@@ -71,11 +70,18 @@ def command(
         for title, text in completion.notebook_titles().items():
             say(f"{title:<14}{text}")
         return Status.DONE
-    if not no_open:
-        _check_extra()
+    if not no_open and find_spec("marimo") is None:
+        raise CpmonError(
+            "the packages of the extra notebook are not installed",
+            code="notebook-extra-missing",
+            found="no marimo",
+            effect="nothing was copied; --no-open copies without it",
+            remedy="pip install 'cpmon[notebook]'",
+        )
     store = store or settings().store
     source = _filled(name, store, dump)
-    file = output or _folder(store) / f"{_module(name)}.py"
+    folder = Path() if store is None or scheme_of(str(store)) else store.resolve().parent
+    file = output or folder / f"{fold(name)}.py"
     _copy(source, file)
     if no_open:
         return Status.DONE
@@ -84,25 +90,12 @@ def command(
     return Status.FAILED if subprocess.run(marimo, check=False).returncode else Status.DONE
 
 
-def _module(name: str) -> str:
-    return name.lower().replace("-", "_")
-
-
-def _folder(store: Path | None) -> Path:
-    """The folder that a store is in; the current one without a store of this machine."""
-    return Path() if store is None or scheme_of(str(store)) else store.resolve().parent
-
-
 def _filled(name: str, store: Path | None, dump: Path | None) -> str:
-    """The text of a notebook, with the store and the dump that it asks.
-
-    Raises:
-        CpmonError: there is no such notebook, or it reads no dump.
-    """
+    """The text of a notebook, with the store and the dump that it asks."""
     titles = completion.notebook_titles()
     if name.lower().replace("_", "-") not in titles:
         raise unknown("notebook", name, titles)
-    text = (files(completion.NOTEBOOKS) / f"{_module(name)}.py").read_text(encoding="utf-8")
+    text = (files(completion.NOTEBOOKS) / f"{fold(name)}.py").read_text(encoding="utf-8")
     if dump is not None and _DUMP not in text:
         raise click.UsageError(f"{name} asks a store: leave out --dump")
     for line, path in ((_STORE, store), (_DUMP, dump)):
@@ -114,11 +107,7 @@ def _filled(name: str, store: Path | None, dump: Path | None) -> str:
 
 
 def _copy(text: str, file: Path) -> None:
-    """Write a notebook, unless the file has been edited.
-
-    Raises:
-        CpmonError: the file has another text, or cannot be written.
-    """
+    """Write a notebook, unless the file has been edited."""
     check_target(file)
     data = text.encode()
     if file.exists():
@@ -134,19 +123,3 @@ def _copy(text: str, file: Path) -> None:
         )
     write_file(file, data)
     say(f"{file}: copied")
-
-
-def _check_extra() -> None:
-    """Checks that the extra is installed.
-
-    Raises:
-        CpmonError: it is not.
-    """
-    if find_spec("marimo") is None:
-        raise CpmonError(
-            "the packages of the extra notebook are not installed",
-            code="notebook-extra-missing",
-            found="no marimo",
-            effect="nothing was copied; --no-open copies without it",
-            remedy="pip install 'cpmon[notebook]'",
-        )

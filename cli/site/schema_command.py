@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...core.errors import CpmonError
+from ...core.errors import CpmonError, unknown
 from ...core.text import counted
 from .. import completion
 from ..main import Status
@@ -23,13 +23,21 @@ from ..options import (
     output_options,
     use_layouts,
 )
-from ..output import FOR_PEOPLE, Output, rows_as, write_file
-from ..targets import TARGET, TARGET_FILE, check_target, parents_option
+from ..output import (
+    FOR_PEOPLE,
+    TARGET,
+    TARGET_FILE,
+    Output,
+    check_target,
+    parents_option,
+    rows_as,
+    write_file,
+)
 
 if TYPE_CHECKING:
     from ...schemas import Layout
     from ...schemas.description import Described
-    from ...schemas.pages.page_import import Change, Imported, PageImport
+    from ...schemas.pages.page_import import Change, Imported
 
 store_of_layouts = click.option(
     "--store",
@@ -69,22 +77,23 @@ def list_(out: Output) -> None:
     """
     from ...schemas.registry import by_record, records
 
-    own = by_record()
-    rows = [_record(row, own.get((int(row["domain"]), int(row["record"])))) for row in records()]
+    rows = []
+    for row in records():
+        domain, record = int(row["domain"]), int(row["record"])
+        layout = by_record().get((domain, record))
+        rows.append(
+            {
+                "domain": domain,
+                "record": record,
+                "name": row["dsect"],
+                "kind": row["kind"],
+                "fields": sum(len(t.columns) for t in layout.tables()) if layout else None,
+                "bytes": layout.length if layout else None,
+                "provenance": row["provenance"] if layout else None,
+                "title": row["title"],
+            }
+        )
     out.write_rows(rows)
-
-
-def _record(row: dict[str, str], layout: Layout | None) -> dict[str, Any]:
-    return {
-        "domain": int(row["domain"]),
-        "record": int(row["record"]),
-        "name": row["dsect"],
-        "kind": row["kind"],
-        "fields": sum(len(t.columns) for t in layout.tables()) if layout else None,
-        "bytes": layout.length if layout else None,
-        "provenance": row["provenance"] if layout else None,
-        "title": row["title"],
-    }
 
 
 @command.command("diff", short_help="What two releases write differently.")
@@ -160,17 +169,24 @@ def show(name: str, release: str, out: Output) -> None:
       cpmon schema show SYTRSP.PLSMVB2G
     """
     from ...schemas.description import describe
+    from ...schemas.registry import tables
 
     record, _, field = name.lower().partition(".")
-    layout = _layout(record)
+    layout = tables().get(record)
+    if layout is None:
+        raise unknown("record", record, tables())
     rows = list(describe(layout, release))
     if field:
         below = {
             (part.type, part.name) for part in (*layout.bits, *layout.codes) if part.of == field
         }
         rows = [row for row in rows if row["name"] == field or (row["type"], row["name"]) in below]
-        if not rows:
-            raise _no_field(layout, field, release)
+    if field and not rows:
+        names = [part.name for part in (*layout.columns, *layout.bits)]
+        names += [group.name for group in layout.groups]
+        if field in names:
+            raise CpmonError(f"{layout.name}.{field} is not in {release}")
+        raise unknown("field", field, names, place=layout.name)
     if out.format in FOR_PEOPLE:
         head = "\n".join(_head(layout, release)) + "\n\n"
         fields = rows_as(_indented(rows, layout), out.format) if rows else b""
@@ -179,35 +195,13 @@ def show(name: str, release: str, out: Output) -> None:
         out.write_rows(rows)
 
 
-def _layout(name: str) -> Layout:
-    """The layout of a record or of a group's table; the error suggests similar names."""
-    from ...core.errors import unknown
-    from ...schemas.registry import tables
-
-    layout = tables().get(name)
-    if layout is None:
-        raise unknown("record", name, tables())
-    return layout
-
-
-def _no_field(layout: Layout, field: str, release: str) -> CpmonError:
-    from ...core.errors import unknown
-
-    names = [*(f.name for f in (*layout.columns, *layout.bits)), *(g.name for g in layout.groups)]
-    if field in names:
-        return CpmonError(f"{layout.name}.{field} is not in {release}")
-    return unknown("field", field, names, place=layout.name)
-
-
 def _head(layout: Layout, release: str) -> Iterator[str]:
     """The lines about the record as a whole."""
     if layout.parent:
         yield f"{layout.name.upper()}  entries in {layout.parent.upper()}: {layout.title}"
         return
-    yield (
-        f"{layout.name.upper()}  domain {layout.domain}, record {layout.record}, "
-        f"{layout.kind}: {layout.title}"
-    )
+    number = f"domain {layout.domain}, record {layout.record}"
+    yield f"{layout.name.upper()}  {number}, {layout.kind}: {layout.title}"
     keys = " ".join(key.name for key in layout.keys)
     grain = f"one row per {layout.grain}; " if layout.grain else ""
     yield f"  {grain}keys {keys or 'none'}; layout {layout.provenance}"
@@ -225,15 +219,13 @@ def _indented(rows: Iterable[Described], layout: Layout) -> list[dict[str, Any]]
     """Rows for printing: bits, codes and entries below their field, without empty columns."""
     from ...schemas.description import pattern
 
-    shown = []
+    shown: list[dict[str, Any]] = []
     for row in rows:
-        depth = str(row["table_name"]).removeprefix(layout.name).count("_") > 0
-        bits = row["type"] == "bit"
-        code = pattern(str(row["code"])) if bits else row["code"]
-        name = "  " * (depth + (bits or row["type"] == "code")) + str(row["name"])
-        shown.append(
-            {k: v for k, v in row.items() if k != "table_name"} | {"name": name, "code": code}
-        )
+        is_entry = "_" in str(row["table_name"]).removeprefix(layout.name)
+        depth = is_entry + (row["type"] in ("bit", "code"))
+        code = pattern(str(row["code"])) if row["type"] == "bit" else row["code"]
+        shown.append({**row, "name": "  " * depth + str(row["name"]), "code": code})
+        del shown[-1]["table_name"]
     kept = [k for k in (shown[0] if shown else {}) if any(row[k] is not None for row in shown)]
     return [{k: row[k] for k in kept} for row in shown]
 
@@ -255,7 +247,12 @@ def dictionary(text: str | None, out: Output) -> None:
     """
     from ...store.views.dictionary import page, rows
 
-    matches = [row for row in rows() if text is None or _has(row, text.lower())]
+    words = ("table_name", "name", "record_name", "title", "code", "meaning")
+    matches = [
+        row
+        for row in rows()
+        if text is None or any(text.lower() in str(row[word] or "").lower() for word in words)
+    ]
     if not matches:
         raise CpmonError(
             f"no record or field has {text} in its name, title or meaning",
@@ -269,15 +266,6 @@ def dictionary(text: str | None, out: Output) -> None:
     if out.format in FOR_PEOPLE:
         matches = [{k: row[k] for k in brief} | {"title": row["title"]} for row in matches]
     out.write_rows(matches)
-
-
-def _has(row: dict[str, object], text: str) -> bool:
-    words = ("table_name", "name", "record_name", "title", "code", "meaning")
-    return any(text in str(row[word] or "").lower() for word in words)
-
-
-FEW = 20
-"""For more pages than this only the summary and problems are printed."""
 
 
 @command.command("import", short_help="Turn IBM's record pages into layouts.")
@@ -331,7 +319,7 @@ def import_(
       cpmon schema import mon730/ --into layouts/ --effects effects.md
       cpmon schema import mon730.zip --into layouts/
     """
-    from ...schemas.pages.page_file import collect_pages
+    from ...schemas.pages.page_file import SUFFIXES, collect_pages
     from ...schemas.pages.page_import import PageImport, PageOutcome
     from ...schemas.registry import reload
 
@@ -346,8 +334,16 @@ def import_(
         all_files = [imported for file in bar for imported in importing.add(file, named=named)]
     passed = [i.name for i in all_files if i.outcome is PageOutcome.PASSED_OVER]
     results = [i for i in all_files if i.outcome is not PageOutcome.PASSED_OVER]
+    others = f"{len(passed):,} other {'file' if len(passed) == 1 else 'files'} passed over"
     if not any(imported.merged or imported.problem for imported in results):
-        raise _no_pages(pages, passed)
+        raise CpmonError(
+            "there is no page of a record",
+            code="record-pages-missing",
+            place=", ".join(map(str, pages)),
+            expected=f"pages saved as {', '.join(SUFFIXES)}",
+            found=f"{others}, {passed[0]} among them" if passed else None,
+            remedy="name the folder that they are in",
+        )
     written = importing.changes()
     if dry_run:
         _show(written, folder)
@@ -356,27 +352,22 @@ def import_(
             write_file(change.path, change.after.encode())
         reload()
     for imported in results:
-        _tell(imported, details=len(results) <= FEW)
+        _tell(imported, details=len(results) <= 20)  # of more, problems and the summary
     if effects:
-        write_file(effects, _effects(importing, results).encode())
+        from ...reduce.reports.expected_reports import layout_effects
+
+        merged = [i.merged for i in results if i.merged and not i.outcome.is_refused]
+        text = layout_effects(importing.before, importing.sources, merged)
+        write_file(effects, text.encode())
     Output("table").write_rows([_summary(imported) for imported in results])
     for name in passed if verbose else ():
         click.echo(f"passed over: {name}", err=True)
-    _tell_totals(results, written, folder, passed=len(passed), dry_run=dry_run)
+    counts = Counter(str(imported.outcome) for imported in results)
+    totals = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
+    totals += f"; {others}" if passed else ""
+    verb = "would be written" if dry_run else "written"
+    click.echo(f"{totals}; files {verb} in {folder}: {len(written)}", err=True)
     return Status.USAGE if any(imported.outcome.is_refused for imported in results) else Status.DONE
-
-
-def _no_pages(paths: Iterable[Path], passed: Sequence[str]) -> CpmonError:
-    from ...schemas.pages.page_file import SUFFIXES
-
-    return CpmonError(
-        "there is no page of a record",
-        code="record-pages-missing",
-        place=", ".join(map(str, paths)),
-        expected=f"pages saved as {', '.join(SUFFIXES)}",
-        found=_passed_over(len(passed)) + f", {passed[0]} among them" if passed else None,
-        remedy="name the folder that they are in",
-    )
 
 
 def _folder(into: Path | None) -> Path:
@@ -421,50 +412,18 @@ def _tell(imported: Imported, *, details: bool) -> None:
         if error:
             click.echo(f"cpmon: {error}", err=True)
     if contradictions:
-        click.echo(
-            "  remedy    check the page against IBM's; if it is right, --replace takes its word",
-            err=True,
-        )
+        remedy = "check the page against IBM's; if it is right, --replace takes its word"
+        click.echo(f"  remedy    {remedy}", err=True)
     elif merged and details:
-        about = (
-            ("added", merged.added),
-            ("changed", merged.changed),
-            ("note", merged.notes),
-            ("role to look at", merged.doubts),
-        )
-        for label, lines in about:
+        parts = {
+            "added": merged.added,
+            "changed": merged.changed,
+            "note": merged.notes,
+            "role to look at": merged.doubts,
+        }
+        for label, lines in parts.items():
             for line in lines:
                 click.echo(f"{merged.page.dsect}: {label}: {line}", err=True)
-
-
-def _passed_over(count: int) -> str:
-    return f"{count:,} other {'file' if count == 1 else 'files'} passed over"
-
-
-def _tell_totals(
-    results: Sequence[Imported],
-    written: Sequence[Change],
-    folder: Path,
-    *,
-    passed: int,
-    dry_run: bool,
-) -> None:
-    counts = Counter(str(imported.outcome) for imported in results)
-    summary_line = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
-    summary_line += f"; {_passed_over(passed)}" if passed else ""
-    verb = "would be written" if dry_run else "written"
-    click.echo(f"{summary_line}; files {verb} in {folder}: {len(written)}", err=True)
-
-
-def _effects(importing: PageImport, results: Sequence[Imported]) -> str:
-    from ...reduce.reports.expected_reports import layout_effects
-
-    merged = [
-        imported.merged
-        for imported in results
-        if imported.merged and not imported.outcome.is_refused
-    ]
-    return layout_effects(importing.before, importing.sources, merged)
 
 
 def _show(written: Iterable[Change], folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -10,10 +11,9 @@ from pathlib import Path
 import click
 
 from ...core.errors import CpmonError
-from ...core.text import printable
-from ..options import store_option
+from ..options import FILE_PATH, store_option
 from ..output import say
-from ..site_settings import limits, opened, settings
+from ..site_settings import opened, settings
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
@@ -30,7 +30,7 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 )
 @click.option(
     "--token-file",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE_PATH,
     help="Require the token in this file; else that in CPMON_TOKEN.",
 )
 @click.option(
@@ -69,33 +69,6 @@ def command(
       cpmon serve --store perf/
       cpmon serve --store perf/ --host 0.0.0.0 --allow-host perf.example.com
     """
-    _check_extra()
-    from ...serve.access import new_token
-    from ...serve.server import serve
-    from ...serve.site import Site
-    from ...store.catalogue.answers import ask
-
-    token = _token(token_file)
-    if not token and host not in LOOPBACK:
-        token = new_token()
-    with opened(store):  # checks the store and the limits; limits the memory of the process
-        pass
-    site = Site(store, settings(), limits(store), ask, max(2, os.cpu_count() or 1), warm)
-    with suppress(BrokenPipeError):
-        serve(site, _say, host=host, port=port, token=token, names=names, verbose=verbose)
-
-
-def _say(line: str) -> None:
-    """Print a line at once; control characters of an address are escaped."""
-    say(printable(line))
-
-
-def _check_extra() -> None:
-    """Checks that the extra is installed.
-
-    Raises:
-        CpmonError: it is not.
-    """
     missing = [name for name in ("starlette", "uvicorn") if find_spec(name) is None]
     if missing:
         raise CpmonError(
@@ -104,14 +77,21 @@ def _check_extra() -> None:
             found=f"no {', no '.join(missing)}",
             remedy="pip install 'cpmon[serve]'",
         )
+    from ...serve.server import serve
+    from ...serve.site import Site
+
+    token = _token(token_file)
+    if not token and host not in LOOPBACK:
+        token = secrets.token_urlsafe(24)
+    with opened(store):  # checks the store and the limits; limits the memory of the process
+        pass
+    site = Site(store, settings(), max(2, os.cpu_count() or 1), warm)
+    with suppress(BrokenPipeError):
+        serve(site, say, host=host, port=port, token=token, names=names, verbose=verbose)
 
 
 def _token(file: Path | None) -> str:
-    """The given token; empty if there is none.
-
-    Raises:
-        CpmonError: it cannot be used.
-    """
+    """The given token; empty if there is none."""
     try:
         token = file.read_text("ascii") if file else os.environ.get("CPMON_TOKEN", "")
     except (OSError, UnicodeError) as error:

@@ -50,16 +50,11 @@ def show(store: Path, out: Output) -> None:
     patterns: dict[str, list[str]] = {}
     for rule in class_rules(store_at(store)):
         patterns.setdefault(rule.name, []).append(rule.pattern)
-    out.write_rows(
-        [
-            {
-                "class": name,
-                "users": counted.get(name, 0),
-                "patterns": " ".join(patterns.get(name, [])),
-            }
-            for name in (*patterns, *sorted(counted.keys() - patterns))
-        ]
-    )
+    rows = [
+        {"class": name, "users": counted.get(name, 0), "patterns": " ".join(patterns.get(name, []))}
+        for name in (*patterns, *sorted(counted.keys() - patterns))
+    ]
+    out.write_rows(rows)
 
 
 @command.command("set", short_help="Take the classes from a file.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,10 +11,17 @@ import click
 
 from ...core.text import counted
 from ..options import Text, limit_options, need_folder, store_option, system_option
-from ..output import say, write_file, written_to
+from ..output import (
+    TARGET_FILE,
+    TARGET_FOLDER,
+    check_target,
+    parents_option,
+    say,
+    write_file,
+    written_to,
+)
 from ..site_settings import opened, reader_at
 from ..spans import UTC_ZONE, day_of_store, read_span, span_options
-from ..targets import TARGET_FILE, TARGET_FOLDER, check_target, parents_option
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,9 +29,6 @@ if TYPE_CHECKING:
     from ...store.catalogue.connection import Connection
     from ...store.scope import Scope
     from ...store.views.views import Documented
-
-USUAL = ("meta",)
-"""Schemas that are exported, with the reductions, where no relation is named."""
 
 
 @click.command("export", short_help="Write a store as DuckDB, Parquet, CSV or Iceberg.")
@@ -81,56 +85,49 @@ def export(
             raise click.UsageError("--iceberg registers whole files of all tables; name nothing")
         _register(store, iceberg)
         return
-    scope = _scope(store, system, since, until)
+    from ...core.grace_period import GRACE
+    from ...store.export.database_file import write_database
+    from ...store.scope import Scope
+
+    span = read_span(since, until, day=lambda: day_of_store(reader_at(store), UTC_ZONE, system))
+    # An end within the grace period after a bound counts as the bound.
+    scope = Scope(system, span.since and span.since + GRACE, span.until and span.until + GRACE)
     with opened(store) as connection:
         chosen = _chosen(connection, relations)
+        contents = ((relation, _rows(connection, relation, scope)) for relation in chosen)
         if duckdb:
-            written = _write_database(connection, duckdb, chosen, scope)
+            with written_to(duckdb):
+                duckdb.parent.mkdir(parents=True, exist_ok=True)
+                written = sum(rows for _, rows in write_database(duckdb, contents))
         else:
-            written = _write_files(connection, target, chosen, scope, "csv" if csv else "parquet")
+            written = _write_files(contents, target, "csv" if csv else "parquet")
     say(f"{target}: {counted(len(chosen), 'relation')}, {counted(written, 'row')}")
 
 
-def _scope(store: Path, system: str | None, since: str | None, until: str | None) -> Scope:
-    """The rows to export. An end within the grace period after a bound counts as the bound."""
-    from ...core.grace_period import GRACE
-    from ...store.scope import Scope
-
-    span = read_span(
-        since, until, UTC_ZONE, lambda: day_of_store(reader_at(store), UTC_ZONE, system)
-    )
-    return Scope(system, span.since and span.since + GRACE, span.until and span.until + GRACE)
-
-
 def _chosen(connection: Connection, names: Sequence[str]) -> list[Documented]:
-    """The relations that names and patterns choose, in the order of names.
-
-    Raises:
-        CpmonError: a name or pattern matches none.
-    """
+    """The relations that names and patterns choose, in the order of names."""
     public = {each.name: each for each in connection.documented() if each.name[:1] != "_"}
-    tables = connection.tables
-    landed = {name for name in public if _has_rows(name, tables)}
     chosen: dict[str, Documented] = {}
+    records, tables = ("monitor", "interval"), connection.tables
+    # Patterns choose tables of records that have landed.
+    landed = [
+        name
+        for name in sorted(public)
+        if name.rpartition(".")[0] not in records or name.rpartition(".")[2] in tables
+    ]
     for name in names:
         pattern = name.lower().removeprefix("main.")
         found = [pattern] if pattern in public else []
-        found = found or sorted(each for each in landed if fnmatchcase(each, pattern))
+        found = found or [each for each in landed if fnmatchcase(each, pattern)]
         if not found:
             from ...store.catalogue.answers import no_table
 
             raise no_table(connection, name)
         chosen |= {each: public[each] for each in found}
     if not names:
-        usual = (each for each in public if each.rpartition(".")[0] in ("", *USUAL))
-        chosen = {each: public[each] for each in sorted(usual)}
+        usual = (each for each in sorted(public) if each.rpartition(".")[0] in ("", "meta"))
+        chosen = {each: public[each] for each in usual}
     return list(chosen.values())
-
-
-def _has_rows(relation: str, tables: Collection[str]) -> bool:
-    """Whether a relation is of a record that has landed, or of no record."""
-    schema, _, table = relation.rpartition(".")
-    return schema not in ("monitor", "interval") or table in tables
 
 
 def _rows(connection: Connection, relation: Documented, scope: Scope) -> Iterator[pa.Table]:
@@ -138,6 +135,7 @@ def _rows(connection: Connection, relation: Documented, scope: Scope) -> Iterato
     from dataclasses import replace
 
     from ...core.sql import relation_name
+    from ...store.catalogue.answers import ask
 
     time = "interval_end"
     if "system" not in relation.columns:
@@ -147,25 +145,11 @@ def _rows(connection: Connection, relation: Documented, scope: Scope) -> Iterato
     elif relation.name.startswith("monitor."):
         time = "coalesce(interval_end, tod)"  # events have no interval
     condition = scope.condition(time)
-    from ...store.catalogue.answers import ask
-
     return ask(connection, f"SELECT * FROM {relation_name(relation.name)} WHERE {condition}")
 
 
-def _write_database(
-    connection: Connection, file: Path, chosen: Sequence[Documented], scope: Scope
-) -> int:
-    """Writes relations to a DuckDB file; returns the number of rows."""
-    from ...store.export.database_file import write_database
-
-    contents = ((relation, _rows(connection, relation, scope)) for relation in chosen)
-    with written_to(file):
-        file.parent.mkdir(parents=True, exist_ok=True)
-        return sum(rows for _, rows in write_database(file, contents))
-
-
 def _write_files(
-    connection: Connection, folder: Path, chosen: Sequence[Documented], scope: Scope, form: str
+    contents: Iterable[tuple[Documented, Iterator[pa.Table]]], folder: Path, form: str
 ) -> int:
     """Writes a file for each relation, as `cpmon query` does; returns the number of rows."""
     from ...render.render import render_parts
@@ -178,9 +162,8 @@ def _write_files(
             total += len(part)
             yield part
 
-    for relation in chosen:
-        parts = counting(_rows(connection, relation, scope))
-        write_file(folder / f"{relation.name}.{form}", render_parts(parts, form))
+    for relation, parts in contents:
+        write_file(folder / f"{relation.name}.{form}", render_parts(counting(parts), form))
     return total
 
 

@@ -166,18 +166,15 @@ def _report(dump: Path, landed: Landed, seconds: float, system: str | None) -> S
     if landed.already:
         summary = f"landed before as {landed.dump[:12]}, system {landed.system}; nothing to do"
     else:
-        rows = sum(about["rows"].values())
+        rows = counted(sum(about["rows"].values()), "row")
         speed = f"{megabytes(size)} in {seconds:.1f} s ({size / 1e6 / seconds:,.0f} MB/s)"
-        summary = (
-            f"landed as {landed.dump[:12]}, system {landed.system}, "
-            f"{counted(about['intervals'], 'interval')}, {counted(rows, 'row')}, {speed}"
-        )
+        summary = f"landed as {landed.dump[:12]}, system {landed.system}"
+        summary += f", {counted(about['intervals'], 'interval')}, {rows}, {speed}"
     if landed.repaired:
         say_notes(landed.repaired.texts())
     say(f"{dump}: {summary}")
     if landed.run:
-        change = "" if landed.run_changed else " (as before)"
-        say(f"  run {landed.run.run_id}{change}")
+        say(f"  run {landed.run.run_id}{'' if landed.run_changed else ' (as before)'}")
     for place in about.get("assumed", []):
         named = f"{place['record']}_{place['field']}".upper()
         say(f"  {named} is read at {place['offset']}: assumed by {place['source']}")

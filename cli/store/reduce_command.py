@@ -18,7 +18,6 @@ from ..spans import read_span, span_options, whole_day
 
 if TYPE_CHECKING:
     from ...jobs import Engine
-    from ...reduce.engine.reducing import Reduced
 
 
 @click.command("reduce")
@@ -71,19 +70,13 @@ def command(
     for done in reduced.done:
         say(str(done))
     if engine or selection or reduced.failures:
-        _summarise(reduced, engine)
+        if reduced.left_out:
+            say(f"left out, being of all systems and days: {', '.join(reduced.left_out)}")
+        by = f" by {engine.place}" if engine else ""
+        lost = f", {len(reduced.failures)} failed" if reduced.failures else ""
+        units, systems_of = counted(reduced.units, "unit"), counted(reduced.systems, "system")
+        say(f"{units} of {systems_of} reduced{by} in {reduced.seconds:.1f} s{lost}")
     failed = [report_failure(f.name, f.error) for f in reduced.failures]
     if failed:
         say_what_is_missing(store_at(store))
     return max(failed, default=Status.DONE)
-
-
-def _summarise(reduced: Reduced, engine: Engine | None) -> None:
-    if reduced.left_out:
-        say(f"left out, being of all systems and days: {', '.join(reduced.left_out)}")
-    failed = f", {len(reduced.failures)} failed" if reduced.failures else ""
-    by = f" by {engine.place}" if engine else ""
-    say(
-        f"{counted(reduced.units, 'unit')} of {counted(reduced.systems, 'system')} reduced{by}"
-        f" in {reduced.seconds:.1f} s{failed}"
-    )

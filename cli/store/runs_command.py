@@ -8,8 +8,7 @@ from typing import cast
 
 import click
 
-from .. import completion
-from ..options import Name, Text, output_options, pairs, store_option
+from ..options import Name, Text, output_options, pairs, run_option, store_option
 from ..output import Output
 from ..site_settings import opened, store_at
 from ..spans import UTC_ZONE, day_of_store, read_span, span_options
@@ -27,13 +26,8 @@ FROM meta.interval WHERE system = ?"""
 @click.command("runs")
 @store_option
 @click.option("--define", type=Name(), metavar="RUN", help="Define or replace this run.")
-@click.option(
-    "--delete",
-    type=Text(),
-    multiple=True,
-    metavar="RUN",
-    help="Remove this run, and no data; may be repeated.",
-    shell_complete=completion.runs,
+@run_option(
+    "--delete", type=Text(), multiple=True, help="Remove this run, and no data; may be repeated."
 )
 @click.option("--system", metavar="NAME", help="With --define: the system measured.")
 @click.option("--base", metavar="RUN", default="", help="With --define: the run to compare with.")
@@ -93,11 +87,7 @@ def command(
 def _measured(
     store: Path, system: str, since: str, until: str
 ) -> tuple[datetime, datetime, dict[str, str]]:
-    """The span of a run, and the attributes found in its records.
-
-    Raises:
-        CpmonError: no such system, or it has no interval in the span.
-    """
+    """The span of a run, and the attributes found in its records."""
     from ...config.moments import span_text
     from ...core.errors import CpmonError, unknown
     from ...reduce.compare.run_facts import recorded_attributes

@@ -10,9 +10,8 @@ import click
 from ...core.text import counted
 from ..main import Status, report_failure
 from ..options import DAY, folder_option, output_options, pairs, store_option
-from ..output import Output, say, written_to
+from ..output import TARGET_FILE, Output, check_target, parents_option, say, written_to
 from ..site_settings import reader_at, say_what_is_missing, settings, store_at, warn_of_exposure
-from ..targets import TARGET_FILE, check_target, parents_option
 from .export_command import export
 
 
@@ -179,11 +178,7 @@ def compact(store: Path) -> Status:
 @click.option("--as-of", type=DAY, help="Count ages from this day instead of today.")
 @click.option("--dry-run", is_flag=True, help="Say what would be removed, and remove nothing.")
 def prune(
-    store: Path,
-    keep: str | None,
-    raw: str | None,
-    as_of: date | None,
-    dry_run: bool,
+    store: Path, keep: str | None, raw: str | None, as_of: date | None, dry_run: bool
 ) -> None:
     """Remove results, and with --raw samples, that are older than said here or in the settings.
 

@@ -33,7 +33,7 @@ def crowded() -> BatchResult:
         for kind in ("deferred", "quarantined", "rejected", "trouble", "failures", "broken"):
             found.note(kind, f"/in/{'x' * 90}{number}\n.mon", "möglich: " + "because " * 30)
         found.system(f"{NASTY}{number}").dumps = 10**9
-        found.add_findings(f"CODE_{number}", "data_loss", 10**7)
+        found.findings[f"CODE_{number}"] = "data_loss", 10**7
     found.exceptions.update(warning=10**6, critical=3)
     found.validation.update(critical=10**6)
     found.worst = [Event(NASTY, "critical " + "y" * 200)] * 12
@@ -82,9 +82,9 @@ def test_the_status_follows_from_what_happened(what: dict[str, int], ended: Exit
 
 def test_the_status_follows_the_worst_finding_exception_and_rule():
     found = result()
-    found.add_findings("END_MISSING", "info", 2)
+    found.findings["END_MISSING"] = "info", 2
     assert found.status is ExitStatus.DONE
-    found.add_findings("TRUNCATED", "warning", 1)
+    found.findings["TRUNCATED"] = "warning", 1
     assert found.status is ExitStatus.WARNINGS
     found.validation["critical"] += 1
     assert found.status is ExitStatus.INVALID

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cpmon.cli.main import Status
-from cpmon.cli.targets import Target
+from cpmon.cli.output import Target
 from cpmon.ingest import ingest
 from cpmon.store import Store
 from cpmon.store.dumps.store import OWN

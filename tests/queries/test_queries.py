@@ -8,8 +8,7 @@ import duckdb
 import pytest
 
 from cpmon.core.errors import CpmonError
-from cpmon.queries import queries, query, query_names
-from cpmon.queries.queries import parse
+from cpmon.queries import parse, queries, query, query_names
 from tests.reduce.catalogue import TOD_SECOND, insert, lab, minute
 
 

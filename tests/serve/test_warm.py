@@ -17,8 +17,6 @@ from cpmon.ingest import ingest
 from cpmon.serve import site as site_module
 from cpmon.serve.site import GZIP, Site
 from cpmon.store import Store
-from cpmon.store.catalogue.answers import ask
-from cpmon.store.sandbox.sandbox import Limits
 from tests.serve.conftest import ROOT
 
 pytestmark = pytest.mark.anyio
@@ -46,7 +44,7 @@ async def test_the_newest_page_and_its_objects_are_ready_and_follow_the_store(
     monkeypatch.setattr(site_module, "WARM_OBJECTS", 1)
     store = Store(tmp_path / "store", create=True)
     ingest(DUMPS[0], store)
-    site = Site(store.root, Settings(), Limits(), ask, 2, warm=1)
+    site = Site(store.root, Settings(), 2, warm=1)
     ready = site.cache._answers
     background = asyncio.create_task(site.keep_warm())
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cpmon.core.errors import CpmonError
-from cpmon.queries.queries import Query, queries
+from cpmon.queries import Query, queries
 from cpmon.spark.dialect import guarded
 
 RELATIONS = {"interval.useact", "events", "meta.run"}

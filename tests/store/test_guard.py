@@ -9,7 +9,7 @@ import duckdb
 import pytest
 
 from cpmon.core.errors import CpmonError
-from cpmon.queries.queries import queries
+from cpmon.queries import queries
 from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store.sandbox.guard import guarded
 
