@@ -33,7 +33,6 @@ from .codec import moment, unix_us
 from .container.source import Container, Progress, Source, open_source
 from .container.windows import ByteWindow, prefetch, prefetched
 from .decode.configuration import UNKNOWN
-from .decode.intervals import TimeStampChecks
 from .decode.reader import ByteCounts, Reader, Tables
 from .findings import Code, Findings, Pass
 
@@ -168,12 +167,11 @@ def write_tables(
         progress: called after every window.
         look: called with every window, on another thread.
     """
-    seen, time_stamps = dict.fromkeys(Pass, 0), TimeStampChecks()
+    seen = dict.fromkeys(Pass, 0)
 
     def take(window: ByteWindow) -> None:
         seen[Pass.CONTROL] += len(window.frames)
         seen[Pass.HEADERS] += len(window.index)
-        time_stamps.take(window, reader.closed)
         if look:
             look(window)
 
@@ -183,7 +181,6 @@ def write_tables(
             staged.write(name, table)
         if progress:
             progress(reader.source)
-    time_stamps.finish(reader.findings)
     reader.finish()
     seen[Pass.FILE] = reader.source.size
     return seen
@@ -244,7 +241,7 @@ def _publish(
     name = system or reader.configuration.system or UNKNOWN
     if findings.kept:
         staged.write("finding", findings.table())
-    first_us, last_us = reader.span_us
+    ends_us, (first_us, last_us) = reader.ends_us, reader.span_us
     about: dict[str, Any] = {
         "dump": source.identity,
         "system": name,
@@ -256,8 +253,8 @@ def _publish(
         "landed_at": _iso_us(unix_us(datetime.now(UTC))),
         "first_tod": _iso_us(first_us),
         "last_tod": _iso_us(last_us),
-        "first_interval_end": _iso_us(reader.first_end_us),
-        "intervals": reader.intervals,
+        "first_interval_end": _iso_us(min(ends_us, default=None)),
+        "intervals": len(ends_us),
         "bytes": reader.bytes.as_dict(),
         "rows": staged.rows,
         "findings": {code.name: count for code, count in findings.counts.items()},

@@ -37,22 +37,6 @@ _INTERVAL_OPERAND = re.compile(
 UNKNOWN = "UNKNOWN"
 
 
-@dataclass(frozen=True)
-class AtEnds:
-    """What is configured at some interval ends, a value each.
-
-    Attributes:
-        nominal_s: length that MONITOR was set to; None if not known.
-        ipl_us: when CP was loaded, microseconds since 1970 UTC; None if not known.
-        restated: whether the sample profile was written since the interval end before: monitoring
-            started, or went on after a pause.
-    """
-
-    nominal_s: list[int | None]
-    ipl_us: list[int | None]
-    restated: Mask
-
-
 @dataclass
 class Configuration:
     """The configuration so far; `system` is the first name read, the others the latest values.
@@ -89,10 +73,15 @@ class Configuration:
             self._note("nominal_s", records, [v if v and v > 0 else None for v in lengths])
             self._profiles.append(records)
 
-    def at(self, window: ByteWindow, ends: I64) -> AtEnds:
+    def at(self, window: ByteWindow, ends: I64) -> tuple[list[int | None], list[int | None], Mask]:
         """The configuration at each record of `ends`, by the commands of the window as well.
 
         Forgets the window's records afterwards, but for the latest values.
+
+        Returns:
+            The length that MONITOR was set to, in seconds, and when CP was loaded, in microseconds
+            since 1970 UTC, each None where it is not known; and whether the sample profile was
+            written since the end before: monitoring started, or went on after a pause.
         """
         if (commands := decode_records(window, COMMAND[0])) is not None:
             texts = commands[0].columns[COMMAND[1]].to_pylist()
@@ -103,7 +92,7 @@ class Configuration:
             ]
             if lengths:
                 self._latest.setdefault("nominal_s", []).extend(lengths)
-        found = AtEnds(self._at("nominal_s", ends), self._at("ipl_us", ends), self._started(ends))
+        found = self._at("nominal_s", ends), self._at("ipl_us", ends), self._restated_at(ends)
         for name, values in self._latest.items():
             setattr(self, name, max(values, key=lambda value: value[0])[1])
         self._latest.clear()
@@ -118,7 +107,7 @@ class Configuration:
         last: int | None = getattr(self, name)
         return [noted[b][1] if b >= 0 else last for b in before]
 
-    def _started(self, ends: I64) -> Mask:
+    def _restated_at(self, ends: I64) -> Mask:
         profiles = np.sort(np.concatenate([*self._profiles, np.empty(0, np.int64)]))
         before = np.searchsorted(profiles, ends)
         restated = np.diff(before, prepend=0) > 0

@@ -30,7 +30,7 @@ from ..container.windows import ByteWindow
 from ..findings import Code, Findings, FindingSeverity
 from .columns import Decoded, copied, decode, pieces
 from .configuration import Configuration
-from .intervals import NO_END, ClosedIntervals, Intervals, Stamps, row_stamps
+from .intervals import NO_END, Intervals, Stamps, row_stamps
 from .record_findings import RecordFindings
 
 Tables = list[tuple[str, pa.Table]]
@@ -142,20 +142,17 @@ class Reader:
     bytes: ByteCounts = field(default_factory=ByteCounts)
     framer: Framer = field(default_factory=lambda: Framer(Findings()))
     """It works on another thread, so it has findings of its own until the end."""
-    closed: ClosedIntervals = field(init=False)
-    """The intervals that the last window closed."""
-    intervals: int = 0
+    intervals: Intervals = field(default_factory=Intervals)
     first_us: int | None = None
     last_us: int | None = None
-    first_end_us: int | None = None
-    _last_end_us: int | None = None
     _buffers: dict[Layout, RecordBuffer] = field(default_factory=dict)
     _record_findings: RecordFindings = field(default_factory=RecordFindings)
-    _closer: Intervals = field(init=False)
 
-    def __post_init__(self) -> None:
-        """Intervals are closed by the configuration that is read here."""
-        self._closer = Intervals(self.configuration)
+    @property
+    def ends_us(self) -> list[int]:
+        """Interval ends so far, microseconds since 1970 UTC."""
+        ends: list[int] = self.intervals.closed["interval_end_us"].to_pylist()
+        return ends
 
     @property
     def span_us(self) -> tuple[int | None, int | None]:
@@ -163,9 +160,9 @@ class Reader:
 
         Where the clock was set back in between, from the earliest interval end to the latest.
         """
-        first = [us for us in (self.first_us, self.first_end_us) if us is not None]
-        last = [us for us in (self.last_us, self._last_end_us) if us is not None]
-        return min(first, default=None), max(last, default=None)
+        if self.first_us is None or self.last_us is None:
+            return None, None
+        return min([self.first_us, *self.ends_us]), max([self.last_us, *self.ends_us])
 
     @property
     def level(self) -> str:
@@ -200,7 +197,9 @@ class Reader:
             chosen = np.sort(np.concatenate(unknown))
             tables.append(("record_raw", _raw_table(window, stamps, chosen)))
             self.bytes.raw += int(index.length[chosen].sum())
-        tables += self._intervals(window)
+        closed = self.intervals.close(window, self.configuration)
+        if len(closed):
+            tables.append(("interval", closed))
         return tables + self._quarantine(window)
 
     def rest(self) -> Tables:
@@ -212,6 +211,7 @@ class Reader:
 
     def finish(self) -> None:
         """Check the byte counts, and report the findings that come once a dump."""
+        self.intervals.finish(self.findings)
         self.findings.merge(self.framer.findings)
         self.bytes.size = self.source.size
         self.bytes.decoded += self.framer.control_bytes
@@ -313,18 +313,6 @@ class Reader:
                 tables.append((layout.name, table))
                 tables += self._entries(decoded, inside, above)
         return tables
-
-    def _intervals(self, window: ByteWindow) -> Tables:
-        self.closed = self._closer.close(window)
-        table = self.closed.table
-        if not len(table):
-            return []
-        self.intervals += len(table)
-        ends = table["interval_end_us"].to_numpy()
-        first, last = int(ends.min()), int(ends.max())
-        self.first_end_us = min(first, first if self.first_end_us is None else self.first_end_us)
-        self._last_end_us = max(last, last if self._last_end_us is None else self._last_end_us)
-        return [("interval", table)]
 
     def _quarantine(self, window: ByteWindow) -> Tables:
         """Bytes that are no records: filler where they are zeros or behind a frame's end."""

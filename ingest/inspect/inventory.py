@@ -15,7 +15,7 @@ from ..container.source import Progress, Source
 from ..container.windows import ByteWindow, prefetched
 from ..decode.columns import Decoded
 from ..decode.configuration import INTERVAL, SYSTEM, Configuration, decode_records, ipl_times
-from ..decode.intervals import Intervals, TimeStampChecks
+from ..decode.intervals import Intervals
 from ..decode.record_findings import RecordFindings
 from ..findings import Code, Findings
 
@@ -73,13 +73,8 @@ class Inventory:
     starts: list[Start] = field(default_factory=list)
     configuration: Configuration = field(default_factory=Configuration)
     findings: Findings = field(default_factory=Findings)
-    _time_stamps: TimeStampChecks = field(default_factory=TimeStampChecks, compare=False)
+    _intervals: Intervals = field(default_factory=Intervals, compare=False)
     _record_findings: RecordFindings = field(default_factory=RecordFindings, compare=False)
-    _closer: Intervals = field(init=False, compare=False)
-
-    def __post_init__(self) -> None:
-        """Intervals are closed by the configuration that is read here."""
-        self._closer = Intervals(self.configuration)
 
     @property
     def interval_s(self) -> float | None:
@@ -91,9 +86,8 @@ class Inventory:
     @property
     def gaps(self) -> list[tuple[int, int]]:
         """The interval ends around every stretch of time in which intervals are missing."""
-        lengths = self._time_stamps.lengths()
-        behind = np.flatnonzero(lengths.gap)
-        ends = lengths.end_us
+        lengths = self._intervals.lengths()
+        behind, ends = np.flatnonzero(lengths.gap), lengths.end_us
         return list(zip(ends[behind - 1].tolist(), ends[behind].tolist(), strict=True))
 
     @property
@@ -122,9 +116,8 @@ class Inventory:
                 self.configuration.take(*records)
                 if name == SYSTEM[0]:
                     self._note_starts(records[0], tod[records[1]].tolist())
-        closed = self._closer.close(window)
-        self.ends_us += closed.table["interval_end_us"].to_pylist()
-        self._time_stamps.take(window, closed)
+        closed = self._intervals.close(window, self.configuration)
+        self.ends_us += closed["interval_end_us"].to_pylist()
         self._record_findings.note_frames(window, self.findings)
         if len(tod):
             self.first_us = int(tod[0]) if self.first_us is None else self.first_us
@@ -137,7 +130,7 @@ class Inventory:
         self._record_findings.finish(findings)
         if not self.configuration.system:
             findings.add(Code.CONFIG_MISSING, 0, "expected a record 1.4")
-        self._time_stamps.finish(findings)
+        self._intervals.finish(findings)
 
     def _note_starts(self, decoded: Decoded, at_us: list[int]) -> None:
         for at, ipl_us in zip(at_us, ipl_times(decoded), strict=True):
