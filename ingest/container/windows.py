@@ -87,7 +87,8 @@ def windows(source: Source, framer: Framer) -> Iterator[ByteWindow]:
     Raises:
         DumpError: the first bytes are no monitor data.
     """
-    reading, waiting, final = _Reading(source, framer), _OpenFrames(framer.findings), False
+    findings = framer.findings
+    reading, waiting, final = _Reading(source, framer), _OpenFrames(findings), False
     while not final:
         framed, final = reading.more()
         waiting.add(reading.data, framed)
@@ -100,7 +101,14 @@ def windows(source: Source, framer: Framer) -> Iterator[ByteWindow]:
         behind = waiting.begin(framed.used)
         waiting.move(behind)
         reading.drop(behind)
-    _report_source(source, framer.findings)
+    for offset, detail in source.device.troubles if source.device else []:
+        findings.add(Code.SETS_MISSED, offset, detail)
+    if source.damage:
+        findings.add(Code.COMPRESSED_CUT, source.size, f"{source.compression}: {source.damage}")
+    if source.wrapping:
+        findings.add(Code.UNWRAPPED, 0, " in ".join(reversed(source.wrapping)))
+    if source.words_broken:
+        findings.add(Code.WORDS_BROKEN, source.size, source.words_broken)
 
 
 def prefetched(
@@ -115,18 +123,6 @@ def prefetched(
         yield window
         if progress:
             progress(source)
-
-
-def _report_source(source: Source, findings: Findings) -> None:
-    for offset, detail in source.device.troubles if source.device else []:
-        findings.add(Code.SETS_MISSED, offset, detail)
-    if source.damage:
-        detail = f"{source.compression}: {source.damage}"
-        findings.add(Code.COMPRESSED_CUT, source.size, detail)
-    if source.wrapping:
-        findings.add(Code.UNWRAPPED, 0, " in ".join(reversed(source.wrapping)))
-    if source.words_broken:
-        findings.add(Code.WORDS_BROKEN, source.size, source.words_broken)
 
 
 class _Reading:
@@ -212,12 +208,10 @@ class _OpenFrames:
 
     def closed(self) -> int:
         """Number of frames up to the last interval end; all where no sample waits for its own."""
-        index = self._index
-        last, ends = np.flatnonzero(index.sample), index.interval_ends
-        closed = int(ends[-1]) + 1 if len(ends) else 0
-        if not len(last) or last[-1] < closed:
+        if not len(self._index.open_samples):
             return len(self.frames)
-        return int(index.frame[closed - 1]) + 1 if closed else 0
+        ends = self._index.interval_ends
+        return int(self._index.frame[ends[-1]]) + 1 if len(ends) else 0
 
     def before_systems(self) -> list[int]:
         """Numbers of frames up to each interval that names a system, but for one that is first.
@@ -262,10 +256,11 @@ class _OpenFrames:
         behind = self.begin(len(reading.data))
         lost = [part for part in self._lost if part[0] < behind]
         self._lost = self._lost[len(lost) :]
-        window = ByteWindow(reading.data, reading.base, frames, whole, lost)
-        if report_open:
-            _report_open(window, self._findings)
-        return window
+        if report_open and len(waiting := whole.open_samples):
+            offset = reading.base + int(whole.start[waiting[0]])
+            detail = "expected an interval-end record (1.11) behind these samples"
+            self._findings.add(Code.INTERVAL_OPEN, offset, detail, count=len(waiting))
+        return ByteWindow(reading.data, reading.base, frames, whole, lost)
 
     def begin(self, otherwise: int) -> int:
         """Position of the first frame."""
@@ -279,14 +274,3 @@ class _OpenFrames:
         )
         self._index = replace(self._index, start=start)
         self._lost = [(first - by, behind - by) for first, behind in self._lost]
-
-
-def _report_open(window: ByteWindow, findings: Findings) -> None:
-    """Report samples of a window that no interval end follows."""
-    ends = window.index.interval_ends
-    closed = int(ends[-1]) + 1 if len(ends) else 0
-    waiting = closed + np.flatnonzero(window.index.sample[closed:])
-    if len(waiting):
-        offset = window.base + int(window.index.start[waiting[0]])
-        detail = "expected an interval-end record (1.11) behind these samples"
-        findings.add(Code.INTERVAL_OPEN, offset, detail, count=len(waiting))
