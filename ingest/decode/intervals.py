@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from ...schemas.arrow import INTERVAL
 from ...store.views.landed_views import GAP, SLACK_S, SLACK_SHARE
-from ..codec import I64, Mask, Rows, as_arrow, moment, tod_to_unix_us
+from ..codec import I64, Mask, Rows, as_arrow, tod_to_unix_us, utc_text
 from ..container.record_index import INTERVAL_END
 from ..container.windows import ByteWindow
 from ..findings import Code, Findings, Tally
@@ -69,9 +69,14 @@ class Intervals:
     """Closes the intervals of one window after the other in the order of the dump; checks times.
 
     Sample and event data are apart: each is written in order, but not the one after the other.
+
+    Attributes:
+        first_us, last_us: time of the first and the last record, microseconds since 1970 UTC.
     """
 
-    _last_us: int = int(NO_END)
+    first_us: int | None = None
+    last_us: int | None = None
+    _last_end_us: int = int(NO_END)
     _stretches: int = 0
     _stretch: int = 0
     _known: dict[int, dict[bytes, int]] = field(default_factory=dict)
@@ -92,6 +97,9 @@ class Intervals:
         """
         index, ends = window.index, window.index.interval_ends
         tod_us = tod_to_unix_us(index.tod)
+        if len(tod_us):
+            self.first_us = int(tod_us[0]) if self.first_us is None else self.first_us
+            self.last_us = int(tod_us[-1])
         self._check_order(window, tod_us)
         # Records of the monitor's own domain are configuration, commands, or end something.
         sample = index.sample & (index.domain != INTERVAL_END[0])
@@ -143,13 +151,15 @@ class Intervals:
         end, back = lengths.end_us, np.flatnonzero(lengths.back)
         if len(back):
             first = int(back[0])
-            detail = f"interval ends {_time(int(end[first]))} after {_time(int(end[first - 1]))}"
+            detail = (
+                f"interval ends {utc_text(int(end[first]))} after {utc_text(int(end[first - 1]))}"
+            )
             findings.add(Code.TOD_BACK, int(offset[first]), detail, count=len(back))
         for code, found in ((Code.INTERVAL_GAP, lengths.gap), (Code.CLOCK_SET, lengths.clock_set)):
             for at in np.flatnonzero(found).tolist():
                 detail = (
                     f"expected {lengths.usual_s[at]:g} s, found {lengths.seconds[at]:g} s "
-                    f"before {_time(int(end[at]))}"
+                    f"before {utc_text(int(end[at]))}"
                 )
                 findings.add(code, int(offset[at]), detail)
 
@@ -175,10 +185,10 @@ class Intervals:
         known = self._known.setdefault(end_us, {})
         if first in known:
             self._stretch = known[first]
-        elif end_us <= self._last_us:
+        elif end_us <= self._last_end_us:
             self._stretches += 1
             self._stretch = self._stretches
-        known[first], self._last_us = self._stretch, end_us
+        known[first], self._last_end_us = self._stretch, end_us
         return self._stretch
 
     def _check_order(self, window: ByteWindow, tod_us: I64) -> None:
@@ -195,7 +205,7 @@ class Intervals:
             self._last[sample] = int(times[-1])
             places = numbers[fell]
             if len(places):
-                first = _time(int(tod_us[places[0]]))
+                first = utc_text(int(tod_us[places[0]]))
                 detail = (
                     f"{kind} records with an earlier time than the one before, first at {first}"
                 )
@@ -238,9 +248,9 @@ class Lengths:
     @functools.cached_property
     def seconds(self) -> F64:
         """Since the interval before; NaN at the first."""
-        return np.diff(self.end_us, prepend=self.end_us[:1]) / 1e6 + np.where(
-            self._first, np.nan, 0
-        )
+        seconds = np.diff(self.end_us, prepend=self.end_us[:1]) / 1e6
+        seconds[:1] = np.nan
+        return seconds
 
     @functools.cached_property
     def usual_s(self) -> F64:
@@ -254,9 +264,7 @@ class Lengths:
         longest = np.fmax(np.fmax(set_s, before), (set_s + before + SLACK_S) / GAP)
         usual = np.where(self._changed, np.fmin(self.seconds, longest), set_s)
         usual = np.where(np.isnan(set_s), np.median(forward) if len(forward) else np.nan, usual)
-        return np.where(
-            self.restated, np.fmin(usual, np.where(self.back, usual, self.seconds)), usual
-        )
+        return np.where(self.restated & ~self.back, np.fmin(usual, self.seconds), usual)
 
     @functools.cached_property
     def back(self) -> Mask:
@@ -283,8 +291,9 @@ class Lengths:
         for other in (following, earlier):
             is_usual |= np.abs(self.seconds + other - 2 * self.usual_s) <= slack
             is_usual |= np.abs(self.seconds - other) <= slack
-        judged = ~(self.back | self.gap | self._changed | self.restated | np.isnan(self._set_s))
-        return np.asarray(judged & ~is_usual & ~self._first)
+        unknown = np.isnan(self._set_s) | np.isnan(self.seconds)
+        judged = ~(self.back | self.gap | self._changed | self.restated | unknown)
+        return np.asarray(judged & ~is_usual)
 
     @functools.cached_property
     def _set_s(self) -> F64:
@@ -297,17 +306,9 @@ class Lengths:
         before = _shifted(self._set_s, 1)
         return np.asarray((self._set_s != before) & ~np.isnan(before))
 
-    @property
-    def _first(self) -> Mask:
-        return np.asarray(np.arange(len(self.end_us)) == 0)
-
 
 def _shifted(values: npt.NDArray[Any], by: int, fill: Any = np.nan) -> npt.NDArray[Any]:
     """The values of so many intervals before; of those behind, if less than 0."""
     shifted = np.roll(values, by)
     shifted[slice(0, by) if by > 0 else slice(by, None)] = fill
     return shifted
-
-
-def _time(us: int) -> str:
-    return f"{moment(us):%Y-%m-%d %H:%M:%S.%f} UTC"

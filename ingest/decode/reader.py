@@ -19,19 +19,19 @@ from ...schemas.arrow import (
     arrow_type,
     inherited,
 )
+from ...schemas.field import HEADER_LENGTH
 from ...schemas.layout import Kind, Layout
-from ...schemas.registry import by_record
-from ...schemas.release import UNNAMED
+from ...schemas.registry import by_record, record_names
+from ...schemas.release import UNNAMED, parse_release
 from ..codec import I64, U8
 from ..container.monwrite import Framer
 from ..container.record_index import FRAME, SYSTEM
 from ..container.source import Source
 from ..container.windows import ByteWindow
-from ..findings import Code, Findings, FindingSeverity
+from ..findings import Code, Findings, FindingSeverity, Tally
 from .columns import Decoded, copied, decode, pieces
 from .configuration import Configuration
 from .intervals import NO_END, Intervals, Stamps, row_stamps
-from .record_findings import RecordFindings
 
 Tables = list[tuple[str, pa.Table]]
 
@@ -84,6 +84,120 @@ class RecordBuffer:
             lengths,
             Stamps.joined([p.stamps for p in parts]),
         )
+
+
+@dataclass
+class RecordFindings:
+    """Counts what is wrong with records and frames; reports it once a dump."""
+
+    _tally: Tally = field(default_factory=Tally)
+    _frames: int = 0
+    _empty: list[tuple[int, int]] = field(default_factory=list)
+    """Number and offset of every frame of zeros."""
+
+    def note_unknown(self, kind: tuple[int, int], offsets: I64) -> None:
+        """Count records without a layout. `offsets`: (records,) where they start in the dump."""
+        name = record_names().get(kind, "unknown").upper()
+        self._tally.note(Code.LAYOUT_UNKNOWN, kind, offsets, f"record {kind[0]}.{kind[1]} ({name})")
+
+    def note(self, decoded: Decoded, offsets: I64, level: str) -> None:
+        """Count records longer than their layout or withdrawn, and those with impossible values.
+
+        `offsets`: (records,) where they start in the dump. `level`: of CP, empty if not known.
+        """
+        layout, until = decoded.layout, decoded.layout.until
+        if until and level and parse_release(level).is_behind(parse_release(until)):
+            detail = f"records of {layout.name}: none after {until} by the layout"
+            self._tally.note(Code.RECORD_WITHDRAWN, layout.name, offsets, detail)
+        if decoded.tail.null_count < len(decoded.tail):
+            longer = decoded.tail.is_valid().to_numpy(zero_copy_only=False)
+            length = layout.length + pc.max(pc.binary_length(decoded.tail)).as_py()
+            detail = f"records of {layout.name}: {length} bytes, {layout.length} known"
+            self._tally.note(Code.RECORD_LONGER, layout.name, offsets[longer], detail)
+        self._note_values(decoded, offsets)
+
+    def note_records(self, code: Code, layout: Layout, offsets: I64) -> None:
+        """Count records of a layout under a code; nothing is said of them but their kind."""
+        self._tally.note(code, layout.name, offsets, f"records of {layout.name}")
+
+    def note_entries(self, decoded: Decoded, offsets: I64) -> None:
+        """Count blocks of application data that a guest was writing, and impossible values.
+
+        `offsets`: (entries,) where the record of each starts in the dump.
+        """
+        if decoded.layout.syncs:
+            # The guest was writing when CP sampled.
+            counts = [decoded.columns[field.name] for field in decoded.layout.syncs]
+            torn = np.flatnonzero(pc.fill_null(pc.not_equal(*counts), False))
+            self.note_records(Code.BLOCK_TORN, decoded.layout, offsets[torn])
+        self._note_values(decoded, offsets)
+
+    def note_frames(self, window: ByteWindow, findings: Findings) -> None:
+        """Report each broken frame of a window, and count its frames of zeros."""
+        frames = window.frames
+        for frame in window.broken_frames.tolist():
+            _report_broken(window, frame, findings)
+        is_empty = frames.broken & (frames.stop == frames.start)
+        is_empty &= frames.limit - frames.start == FRAME
+        is_empty[window.broken_frames] = False
+        offsets = (frames.start[is_empty] + window.base).tolist()
+        numbers = (np.flatnonzero(is_empty) + self._frames).tolist()
+        self._empty += zip(numbers, offsets, strict=True)
+        self._frames += len(frames)
+
+    def finish(self, findings: Findings) -> None:
+        """Report what was counted; frames of zeros in a row together."""
+        numbers = np.array([number for number, _ in self._empty], np.int64)
+        for run in np.split(np.arange(len(numbers)), np.flatnonzero(np.diff(numbers) != 1) + 1):
+            if len(run):
+                offset = self._empty[int(run[0])][1]
+                detail = "expected a record at its first byte, found zeros only"
+                effect = "its records are not in the dump"
+                findings.add(Code.FRAME_EMPTY, offset, detail, effect, count=len(run))
+        self._tally.report(findings, Code.LAYOUT_UNKNOWN, effect="kept raw")
+        for code in (
+            Code.RECORD_WITHDRAWN,
+            Code.RECORD_LONGER,
+            Code.GROUP_CUT,
+            Code.BLOCK_TORN,
+            Code.VALUE_IMPOSSIBLE,
+        ):
+            self._tally.report(findings, code)
+
+    def _note_values(self, decoded: Decoded, offsets: I64) -> None:
+        """Count values that no system can have, and texts and parts that are cut.
+
+        The first impossible value of each field is described.
+        """
+        self.note_records(Code.GROUP_CUT, decoded.layout, offsets[decoded.cut])
+        for impossible in decoded.impossible:
+            limit, first = impossible.field.limit, impossible.first
+            name = f"{decoded.layout.name}.{impossible.field.name}"
+            detail = f"{name}: expected at most {limit}, found {first} (X'{first:016X}')"
+            self._tally.note(Code.VALUE_IMPOSSIBLE, name, offsets[impossible.record], detail)
+
+
+def _report_broken(window: ByteWindow, frame: int, findings: Findings) -> None:
+    """Report the bytes in place of a record's header, and what is skipped because of them."""
+    start, behind = int(window.frames.stop[frame]), int(window.frames.limit[frame])
+    head = window.data[start : start + 8].tobytes()
+    length, room = int.from_bytes(head[:2], "big"), behind - start
+    if length < HEADER_LENGTH:
+        code = Code.RECORD_SHORT
+    elif length > room:
+        code = Code.RECORD_LONG
+    else:
+        code = Code.HEADER_BAD
+    first, behind_last = np.searchsorted(window.index.frame, [frame, frame + 1])
+    expected = f"length {HEADER_LENGTH} to {room}"
+    if code is Code.HEADER_BAD:
+        expected += ", then zeros, and a time stamp that is not zero"
+    detail = (
+        f"record {behind_last - first} of its frame: expected {expected}, "
+        f"found {length} ({head.hex(' ')})"
+    )
+    effect = f"{room} bytes up to the end of the frame kept in quarantine; landing continues"
+    findings.add(code, window.base + start, detail, effect)
 
 
 @dataclass
@@ -143,8 +257,6 @@ class Reader:
     framer: Framer = field(default_factory=lambda: Framer(Findings()))
     """It works on another thread, so it has findings of its own until the end."""
     intervals: Intervals = field(default_factory=Intervals)
-    first_us: int | None = None
-    last_us: int | None = None
     _buffers: dict[Layout, RecordBuffer] = field(default_factory=dict)
     _record_findings: RecordFindings = field(default_factory=RecordFindings)
 
@@ -160,9 +272,10 @@ class Reader:
 
         Where the clock was set back in between, from the earliest interval end to the latest.
         """
-        if self.first_us is None or self.last_us is None:
+        first_us, last_us = self.intervals.first_us, self.intervals.last_us
+        if first_us is None or last_us is None:
             return None, None
-        return min([self.first_us, *self.ends_us]), max([self.last_us, *self.ends_us])
+        return min([first_us, *self.ends_us]), max([last_us, *self.ends_us])
 
     @property
     def level(self) -> str:
@@ -175,9 +288,6 @@ class Reader:
         Rows of one table come in the order of the dump, over all windows.
         """
         index, stamps = window.index, row_stamps(window)
-        if len(stamps):
-            self.first_us = int(stamps.tod_us[0]) if self.first_us is None else self.first_us
-            self.last_us = int(stamps.tod_us[-1])
         tables: Tables = []
         unknown: list[I64] = []
         for kind, chosen in sorted(index.by_kind(), key=self._configuration_first):
@@ -299,7 +409,8 @@ class Reader:
             if group.count != 1:
                 decoded = _identified(decoded, position)
             layout = decoded.layout
-            self._record_findings.note_cut(layout, stamps.offset[entries.cut])
+            cut = stamps.offset[entries.cut]
+            self._record_findings.note_records(Code.GROUP_CUT, layout, cut)
             record = pa.array(entries.record)
             above = {field.name: keys[field.name].take(record) for field in inherited(layout)}
             inside = stamps[entries.record]
