@@ -147,10 +147,7 @@ def _landed_before(path: str | Path, store: Store) -> Landed | None:
 
 
 def write_tables(
-    reader: Reader,
-    staged: Staging,
-    progress: Progress | None = None,
-    look: Look | None = None,
+    reader: Reader, staged: Staging, progress: Progress | None = None, look: Look | None = None
 ) -> dict[Pass, int]:
     """Write the tables of a dump, and finish its findings; returns how much each pass has seen."""
     seen = dict.fromkeys(Pass, 0)
@@ -191,11 +188,7 @@ def _frozen_garbage_collector() -> Iterator[None]:
 
 
 def _publish(
-    reader: Reader,
-    staged: Staging,
-    store: Store,
-    system: str | None = None,
-    places: Places = (),
+    reader: Reader, staged: Staging, store: Store, system: str | None = None, places: Places = ()
 ) -> Landed:
     """Make a dump whose tables were written part of a store.
 

@@ -21,10 +21,17 @@ FAR = 16 * 1024 * 1024
 """Number of bytes that are searched if the first ones are damaged."""
 CARD = 80
 """Bytes that records are padded to where a file was made of cards."""
-VMARC, LABELS = "7ac3c6c6", ("e5d6d3f1", "c8c4d9f1")
-"""First bytes, in EBCDIC: `:CFF` of a VMARC archive; `VOL1` and `HDR1` of a labelled tape."""
-NETDATA = "c9d5d4d9f0f1"
-"""`INMR01` in EBCDIC, behind two bytes: a file that was sent, or written by TRANSMIT."""
+LABELLED = (
+    "a tape with standard labels",
+    "read the file behind the labels by MOVEFILE or a DD statement",
+)
+WRAPPED = (
+    (0, ":CFF", "a VMARC archive", "unpack it by VMARC UNPK"),
+    (2, "INMR01", "a file in NETDATA format", "unpack it by RECEIVE or NETDATA RECEIVE"),
+    (0, "VOL1", *LABELLED),
+    (0, "HDR1", *LABELLED),
+)
+"""What CMS, TRANSMIT and tapes put in front: its place, its text in EBCDIC, what to do."""
 PACKED = (
     (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive"),
     (b"Rar!\x1a\x07", "a RAR archive"),
@@ -44,7 +51,6 @@ def detect_container(head: U8, name: str, final: bool) -> Container | None:
     `HEAD` of them are enough if the front is good, else `FAR`; more make no difference.
 
     Args:
-        head: the first bytes of the dump.
         name: of the dump, for the message.
         final: the dump has no others.
 
@@ -104,15 +110,9 @@ def detect_container(head: U8, name: str, final: bool) -> Container | None:
 
 def _refuse_wrapped(head: U8, name: str) -> None:
     """Raise if this is an archive or a tape of another system, or a copy record by record."""
-    first = head[:4].tobytes().hex()
-    if first == VMARC:
-        raise _wrapped(name, "a VMARC archive", head, f"unpack it by VMARC UNPK, {UNPACKED}")
-    if head[2:8].tobytes().hex() == NETDATA:
-        unpack = "unpack it by RECEIVE or NETDATA RECEIVE"
-        raise _wrapped(name, "a file in NETDATA format", head, f"{unpack}, {UNPACKED}")
-    if first in LABELS:
-        read = "read the file behind the labels by MOVEFILE or a DD statement"
-        raise _wrapped(name, "a tape with standard labels", head, f"{read}, {UNPACKED}")
+    for at, text, what, unpack in WRAPPED:
+        if head[at : at + len(text)].tobytes() == text.encode("cp037"):
+            raise _wrapped(name, what, head, f"{unpack}, {UNPACKED}")
     if _is_aws_tape(head):
         read = "take the file out of the tape image, such as by hetget of Hercules"
         raise _wrapped(name, "an AWSTAPE image", head, f"{read}, {UNPACKED}")

@@ -10,15 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...core.errors import DumpError
-from ...schemas.arrow import (
-    CODE,
-    ENTRY,
-    QUARANTINE,
-    RAW,
-    arrow_schema,
-    arrow_type,
-    inherited,
-)
+from ...schemas.arrow import CODE, ENTRY, QUARANTINE, RAW, arrow_schema, arrow_type, inherited
 from ...schemas.field import HEADER_LENGTH
 from ...schemas.layout import Kind, Layout
 from ...schemas.registry import by_record, record_names
