@@ -166,11 +166,10 @@ class Framer:
             at = framed.used
             if (at - grid.first) % FRAME:
                 grid = FrameGrid(window, at, final)
-            mces = None if self._announced else self._read_control(window, grid, at)
             if self._announced:
                 if not self._data(grid, base, framed):
                     break
-            elif mces is not None:
+            elif (mces := self._read_control(grid, at)) is not None:
                 self._control(mces, grid, base, framed)
             else:
                 self._unexplained(grid, base, framed)
@@ -178,17 +177,15 @@ class Framer:
             self._finish(base + len(window), (len(window) - grid.first) % FRAME)
         return framed
 
-    def _read_control(self, window: U8, grid: FrameGrid, at: int) -> list[Mce] | None:
+    def _read_control(self, grid: FrameGrid, at: int) -> list[Mce] | None:
         """The entries of the control record at a position; None if there is none.
 
         Inside of a stretch without control records, only one beyond doubt ends it, or the end of
         data.
         """
-        if at + FRAME > len(window):
-            return None
-        mces = read_control(window[at : at + FRAME])
+        frame = grid.window[at : at + FRAME]
+        mces = read_control(frame) if len(frame) == FRAME else None
         if self._unannounced and mces is not None:
-            frame = window[at : at + FRAME]
             ends = frame.any() and not frame[AREA:].any()
             return mces if ends or grid.is_control(at) else None
         return mces

@@ -104,10 +104,10 @@ def _merge_impossible(parts: list[Decoded], places: list[I64]) -> Iterator[Impos
         for values in part.impossible:
             moved = Impossible(values.field, at[values.record], values.first)
             fields.setdefault(values.field, []).append(moved)
-    for number, several in fields.items():
+    for field, several in fields.items():
         record = np.sort(np.concatenate([values.record for values in several]))
         first = min(several, key=lambda values: int(values.record.min())).first
-        yield Impossible(number, record, first)
+        yield Impossible(field, record, first)
 
 
 def _merge_entries(parts: tuple[Entries, ...], places: list[I64]) -> Entries:
