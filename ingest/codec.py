@@ -136,11 +136,7 @@ def as_arrow(values: npt.NDArray[Any], kind: pa.DataType, valid: Mask | None = N
 
 
 def ebcdic_text(raw: U8) -> pa.StringArray:
-    """Text of EBCDIC fields, without the blanks or zeros that pad them on the right.
-
-    Args:
-        raw: (fields, width) as written.
-    """
+    """Text of EBCDIC fields without blanks or zeros on the right. `raw`: (fields, width)."""
     text = raw.tobytes().translate(EBCDIC)
     wide = np.frombuffer(text, np.uint8).reshape(raw.shape) >= 0x80
     lengths = raw.shape[1] + wide.sum(axis=1)
@@ -152,10 +148,7 @@ def guest_text(raw: U8) -> pa.StringArray:
     """Text of fields that a guest wrote, in hexadecimal digits where it is no text.
 
     ASCII where it starts with an ASCII letter or digit, else EBCDIC, if no byte is a control,
-    except zeros that pad it.
-
-    Args:
-        raw: (fields, width) as written.
+    except zeros that pad it. `raw`: (fields, width) as written.
     """
     ascii_ = ALNUM[raw[:, 0]]
     ebcdic = raw.copy()

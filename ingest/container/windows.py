@@ -87,15 +87,15 @@ def windows(source: Source, framer: Framer) -> Iterator[ByteWindow]:
     Raises:
         DumpError: the first bytes are no monitor data.
     """
-    findings, reading = framer.findings, _Reading(source, framer)
-    while not source.ended:
-        reading.more()
+    findings, reading, final = framer.findings, _Reading(source, framer), False
+    while not final:
+        final = reading.more()
         for count in reading.before_systems():
             yield reading.take(count, report_open=False)
         while (full := reading.overflow()) is not None:
             yield reading.take(full, report_open=True)
-        taken = len(reading.frames) if source.ended else reading.closed()
-        yield reading.take(taken, report_open=source.ended)
+        taken = len(reading.frames) if final else reading.closed()
+        yield reading.take(taken, report_open=final)
         reading.drop()
     for offset, detail in source.device.troubles if source.device else []:
         findings.add(Code.SETS_MISSED, offset, detail)
@@ -136,8 +136,8 @@ class _Reading:
         self._source, self._framer = source, framer
         self._splits: Framer | SetFramer | None = None
 
-    def more(self) -> None:
-        """Read on, and append the frames that are certain then.
+    def more(self) -> bool:
+        """Read on, and append the frames that are certain then; returns whether nothing follows.
 
         Raises:
             DumpError: the first bytes are no monitor data.
@@ -152,6 +152,7 @@ class _Reading:
         self.frames = IndexedFrames.joined([self.frames, frames])
         self._lost += framed.lost
         self._explained = framed.used
+        return self._source.ended
 
     def drop(self) -> None:
         """Drop the bytes in front of the first frame, and count positions from there on."""
