@@ -26,8 +26,6 @@ IPL = "systodst"
 """The field of MTRSYS with the time at which CP was loaded."""
 ZONE = "syszone"
 """The field of MTRSYS with the time zone: seconds east of UTC (believed)."""
-FURTHEST_S = 15 * 3600
-"""No time zone is further from UTC; anything more is another thing in its place."""
 INTERVAL = ("mtrspr", "interval")
 COMMAND = ("mtrscm", "calcmd")
 """Text of a MONITOR SAMPLE command, in the sample of the interval in which it was given."""
@@ -131,7 +129,8 @@ def _zone(value: int | None) -> int | None:
     if value is None:
         return None
     signed = value - (1 << 32) if value >= 1 << 31 else value
-    return signed if abs(signed) <= FURTHEST_S else None
+    # No time zone is further from UTC; anything more is another thing in its place.
+    return signed if abs(signed) <= 15 * 3600 else None
 
 
 def ipl_times(system: Decoded) -> list[int | None]:

@@ -27,9 +27,6 @@ from .intervals import NO_END, Intervals, Stamps, row_stamps
 
 Tables = list[tuple[str, pa.Table]]
 
-JUDGED = 16 * FRAME
-"""Bytes that a dump has at least of which too much can be lost: a few frames prove nothing."""
-
 
 ENOUGH_BYTES = 1024 * 1024
 """Records of this many bytes are worth a call."""
@@ -201,7 +198,8 @@ class ByteCounts:
     @property
     def is_mostly_lost(self) -> bool:
         """Whether more than half of a dump of some size was not understood."""
-        return self.size >= JUDGED and 2 * self.quarantined > self.size
+        # A few frames prove nothing.
+        return self.size >= 16 * FRAME and 2 * self.quarantined > self.size
 
     def as_dict(self) -> dict[str, int]:
         """The parts by name."""
