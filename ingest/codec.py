@@ -86,15 +86,42 @@ def moment(us: int) -> datetime:
     return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=us)
 
 
+def utc_text(us: int) -> str:
+    """The UTC moment of microseconds since 1970-01-01, for people."""
+    return f"{moment(us):%Y-%m-%d %H:%M:%S.%f} UTC"
+
+
 def unix_us(moment: datetime | None) -> int | None:
     """Microseconds from 1970-01-01 to a moment; None of none."""
     epoch = datetime(1970, 1, 1, tzinfo=UTC)
     return None if moment is None else (moment - epoch) // timedelta(microseconds=1)
 
 
+def are_within(us: I64, since_us: int | None, until_us: int | None) -> Mask:
+    """Whether each is later than the one, if that is given, and not later than the other."""
+    within = np.ones(len(us), np.bool_)
+    if since_us is not None:
+        within &= us > since_us
+    if until_us is not None:
+        within &= us <= until_us
+    return within
+
+
 def items(data: U8, length: int) -> npt.NDArray[np.void]:
     """The `length` bytes from each byte of an array on, each as one item over the same memory."""
     return np.ndarray((max(len(data) - length + 1, 0),), f"V{length}", data, 0, (1,))
+
+
+def chain(following: I64, first: int) -> I64:
+    """The positions from one on, each followed by the next, up to one that follows itself.
+
+    The first 2^k are followed by the next 2^k: positions are not visited one by one.
+    """
+    visited, jump = np.array([first]), following
+    while jump[visited[-1]] != visited[-1]:
+        visited = np.append(visited, jump[visited])
+        jump = jump[jump]
+    return visited[: int(np.argmax(visited == visited[-1])) + 1]
 
 
 def as_arrow(values: npt.NDArray[Any], kind: pa.DataType, valid: Mask | None = None) -> pa.Array:
@@ -109,11 +136,7 @@ def as_arrow(values: npt.NDArray[Any], kind: pa.DataType, valid: Mask | None = N
 
 
 def ebcdic_text(raw: U8) -> pa.StringArray:
-    """Text of EBCDIC fields, without the blanks or zeros that pad them on the right.
-
-    Args:
-        raw: (fields, width) as written.
-    """
+    """Text of EBCDIC fields without blanks or zeros on the right. `raw`: (fields, width)."""
     text = raw.tobytes().translate(EBCDIC)
     wide = np.frombuffer(text, np.uint8).reshape(raw.shape) >= 0x80
     lengths = raw.shape[1] + wide.sum(axis=1)
@@ -125,10 +148,7 @@ def guest_text(raw: U8) -> pa.StringArray:
     """Text of fields that a guest wrote, in hexadecimal digits where it is no text.
 
     ASCII where it starts with an ASCII letter or digit, else EBCDIC, if no byte is a control,
-    except zeros that pad it.
-
-    Args:
-        raw: (fields, width) as written.
+    except zeros that pad it. `raw`: (fields, width) as written.
     """
     ascii_ = ALNUM[raw[:, 0]]
     ebcdic = raw.copy()

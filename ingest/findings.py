@@ -191,8 +191,7 @@ class Tally:
             self._first.setdefault(code, {}).setdefault(subject, (int(offsets[0]), detail))
             self._counts[code, subject] += len(offsets)
 
-    def report(self, findings: Findings, *codes: Code, effect: str = "") -> None:
-        """Add what was counted under some codes, sorted by subject."""
-        for code in codes:
-            for subject, (offset, detail) in sorted(self._first.get(code, {}).items()):
-                findings.add(code, offset, detail, effect, count=self._counts[code, subject])
+    def report(self, findings: Findings, code: Code, effect: str = "") -> None:
+        """Add what was counted under a code, sorted by subject."""
+        for subject, (offset, detail) in sorted(self._first.get(code, {}).items()):
+            findings.add(code, offset, detail, effect, count=self._counts[code, subject])

@@ -19,7 +19,7 @@ from typing import Any
 from msgspec.structs import asdict
 
 from .. import __version__
-from ..core.errors import BusyError, CpmonError
+from ..core.errors import CpmonError
 from ..schemas.registry import site_folder, use
 from ..schemas.release import base_release
 from ..schemas.unplaced import Places, fingerprint_with, layouts_with
@@ -30,14 +30,13 @@ from ..store.dumps.staging import Staging
 from ..store.dumps.store import Store
 from ..store.runs.runs import Run, assumed_places, read_run, run_file, save_run
 from .codec import moment, unix_us
-from .container.source import Container, Progress, Source, open_source
+from .container.source import Container, Progress, open_source
 from .container.windows import ByteWindow, prefetch, prefetched
-from .decode.configuration import UNKNOWN
-from .decode.intervals import TimeStampChecks
 from .decode.reader import ByteCounts, Reader, Tables
 from .findings import Code, Findings, Pass
 
 Look = Callable[[ByteWindow], None]
+"""Called with every window of a dump, on the thread that decodes it."""
 _TABLES_AHEAD = 2
 """Windows that are decoded while the tables of an earlier one are written: a row group that is
 written holds up the decoding of a window only. With one, landing takes a fifth longer."""
@@ -98,9 +97,17 @@ def ingest(  # noqa: PLR0913 - most are options of the command
     places = assumed_places(file) if file else ()
     landed = _landed_before(path, store)
     if landed is None:
-        with open_source(path, container) as source:
+        with (
+            open_source(path, container) as source,
+            store.stage() as staged,
+            _frozen_garbage_collector(),
+        ):
             reader = Reader(source, release, fallback_release, layouts_with(places))
-            landed = _land(reader, store, system, places, progress, accept_damage=accept_damage)
+            write_tables(reader, staged, progress)
+            source.check_unchanged()
+            if (refusal := reader.mostly_lost()) and not accept_damage:
+                raise refusal
+            landed = _publish(reader, staged, store, system, places)
     run = _run(path, file, landed, run_id)
     changed = save_run(store, run) if run else False
     known = landed.about.get("assumed", [])
@@ -139,76 +146,32 @@ def _landed_before(path: str | Path, store: Store) -> Landed | None:
     return Landed(dump.dump, dump.system, True, about, Findings(), repaired=repaired)
 
 
-def _land(
-    reader: Reader,
-    store: Store,
-    system: str | None,
-    places: Places,
-    progress: Progress | None,
-    *,
-    accept_damage: bool,
-) -> Landed:
-    with store.stage() as staged, _frozen_garbage_collector():
-        write_tables(reader, staged, progress)
-        _check_unchanged(reader.source)
-        if (refusal := reader.mostly_lost()) and not accept_damage:
-            raise refusal
-        return _publish(reader, staged, store, system, places)
-
-
 def write_tables(
-    reader: Reader,
-    staged: Staging,
-    progress: Progress | None = None,
-    look: Look | None = None,
+    reader: Reader, staged: Staging, progress: Progress | None = None, look: Look | None = None
 ) -> dict[Pass, int]:
-    """Write the tables of a dump, and finish its findings; returns how much each pass has seen.
+    """Write the tables of a dump, and finish its findings; returns how much each pass has seen."""
+    seen = dict.fromkeys(Pass, 0)
 
-    Args:
-        progress: called after every window.
-        look: called with every window, on another thread.
-    """
-    seen, time_stamps = dict.fromkeys(Pass, 0), TimeStampChecks()
+    def decoded() -> Iterator[Tables]:
+        """The tables of each window, and of what was buffered."""
+        for window in prefetched(reader.source, reader.framer):
+            tables = reader.tables(window)
+            seen[Pass.CONTROL] += len(window.frames)
+            seen[Pass.HEADERS] += len(window.index)
+            if look:
+                look(window)
+            yield tables
+        yield reader.rest()
 
-    def take(window: ByteWindow) -> None:
-        seen[Pass.CONTROL] += len(window.frames)
-        seen[Pass.HEADERS] += len(window.index)
-        time_stamps.take(window, reader.closed)
-        if look:
-            look(window)
-
-    for tables in prefetch(_decoded(reader, take), _TABLES_AHEAD):
+    for tables in prefetch(decoded(), _TABLES_AHEAD):
         for name, table in tables:
             seen[Pass.VALUES] += len(table)
             staged.write(name, table)
         if progress:
             progress(reader.source)
-    time_stamps.finish(reader.findings)
     reader.finish()
     seen[Pass.FILE] = reader.source.size
     return seen
-
-
-def _decoded(reader: Reader, look: Look) -> Iterator[Tables]:
-    """The tables of each window, and of what was buffered; frames are found on another thread."""
-    for window in prefetched(reader.source, reader.framer):
-        tables = reader.tables(window)
-        look(window)
-        yield tables
-    yield reader.rest()
-
-
-def _check_unchanged(source: Source) -> None:
-    """Raises if the file changed: the whole would be another dump with the same intervals."""
-    if change := source.change():
-        raise BusyError(
-            f"{source.name} changed while it was read",
-            code="dump-changed",
-            found=change,
-            effect="nothing was landed",
-            remedy="ingest it again when it is complete: after MONWRITE STOP, or when the copy is "
-            "done; cpmon batch waits for that by itself",
-        )
 
 
 @contextmanager
@@ -225,26 +188,21 @@ def _frozen_garbage_collector() -> Iterator[None]:
 
 
 def _publish(
-    reader: Reader,
-    staged: Staging,
-    store: Store,
-    system: str | None = None,
-    places: Places = (),
+    reader: Reader, staged: Staging, store: Store, system: str | None = None, places: Places = ()
 ) -> Landed:
     """Make a dump whose tables were written part of a store.
 
-    Args:
-        system: name to use instead of the one in the dump.
-        places: those that it was decoded by, beside the layouts.
+    `system`: name to use instead of the one in the dump. `places`: those that it was decoded by,
+    beside the layouts.
 
     Raises:
         StoreError: the store cannot be written; nothing was landed.
     """
     source, findings = reader.source, reader.findings
-    name = system or reader.configuration.system or UNKNOWN
+    name = system or reader.configuration.system or "UNKNOWN"
     if findings.kept:
         staged.write("finding", findings.table())
-    first_us, last_us = reader.span_us
+    ends_us, (first_us, last_us) = reader.ends_us, reader.span_us
     about: dict[str, Any] = {
         "dump": source.identity,
         "system": name,
@@ -256,8 +214,8 @@ def _publish(
         "landed_at": _iso_us(unix_us(datetime.now(UTC))),
         "first_tod": _iso_us(first_us),
         "last_tod": _iso_us(last_us),
-        "first_interval_end": _iso_us(reader.first_end_us),
-        "intervals": reader.intervals,
+        "first_interval_end": _iso_us(min(ends_us, default=None)),
+        "intervals": len(ends_us),
         "bytes": reader.bytes.as_dict(),
         "rows": staged.rows,
         "findings": {code.name: count for code, count in findings.counts.items()},
@@ -393,9 +351,6 @@ def land_checked(
     reader: Reader, store: Store, progress: Progress | None = None, look: Look | None = None
 ) -> Checked:
     """Land a dump in a store of its own, however damaged, with what the passes found so far.
-
-    Args:
-        progress: called after every window. look: called with every window.
 
     Raises:
         DumpError: it is no monitor data.

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..schemas.field import HEADER_LENGTH
-from .codec import I64, U8, U64, Mask, items
+from .codec import I64, U8, U64, Mask, chain, items
 from .container.control_records import EVENT, SAMPLE
 from .container.record_index import FRAME, FRAME_END, HEADER, INTERVAL_END, NO_RECORDS, RecordIndex
 from .container.windows import ByteWindow
@@ -37,10 +37,6 @@ CONTROL = np.dtype(
     }
 )
 """A control record with one entry: IUCV's interrupt buffer, then flag, domain masks, addresses."""
-_MESSAGE_PENDING = 9
-
-END_OF_DATA = bytes(FRAME)
-"""The control record without entries that ends the file."""
 
 _HELD_LIMIT = 64 * 1024 * 1024
 """Samples of this many bytes whose interval goes on are written without waiting for its end."""
@@ -111,8 +107,10 @@ class MonwriteWriter:
     def put(self, chosen: RecordSelection, *, hold: bool = False) -> None:
         """Add records. `hold`: write none of them yet."""
         waiting = self._held.followed_by(chosen)
-        closed = 0 if hold else _closed(waiting.index)
-        if not hold and int(waiting.index.length[closed:].sum()) > _HELD_LIMIT:
+        closed = int(min([len(waiting), *waiting.index.open_samples[:1]]))
+        if hold:
+            closed = 0
+        elif int(waiting.index.length[closed:].sum()) > _HELD_LIMIT:
             closed = len(waiting)
         self._write(waiting[:closed])
         self._held = waiting[closed:].alone()
@@ -125,7 +123,7 @@ class MonwriteWriter:
     def finish(self) -> None:
         """Write the remaining records and the end of data."""
         self._write(self.take_back())
-        self._out(END_OF_DATA)
+        self._out(bytes(FRAME))  # a control record without entries
 
     def _write(self, chosen: RecordSelection) -> None:
         if not len(chosen):
@@ -139,14 +137,6 @@ class MonwriteWriter:
     def _out(self, data: bytes | memoryview) -> None:
         self.size += len(data)
         self.sink.write(data)  # type: ignore[arg-type] # a buffer is as good as bytes
-
-
-def _closed(index: RecordIndex) -> int:
-    """Number of records before the first sample of an interval that is not closed."""
-    ends = index.interval_ends
-    behind = int(ends[-1]) + 1 if len(ends) else 0
-    going_on = np.flatnonzero(index.sample[behind:])
-    return behind + int(going_on[0]) if len(going_on) else len(index)
 
 
 def pack(records: RecordSelection, sets_before: int = 0) -> tuple[U8, int]:
@@ -188,7 +178,7 @@ def _frames(bytes_before: I64, set_behind: I64, room: I64) -> tuple[I64, I64]:
     """First record of each frame, and the one behind its last.
 
     Computes for every record where a frame that begins with it would end, then follows that chain
-    from the first record, doubling the number of frames with each step.
+    from the first record.
 
     Args:
         bytes_before: (records + 1,) bytes of the records before each, and of all.
@@ -200,13 +190,8 @@ def _frames(bytes_before: I64, set_behind: I64, room: I64) -> tuple[I64, I64]:
     behind = np.clip(behind, np.arange(count) + 1, set_behind)
     rest_fits = bytes_before[set_behind] - at <= room
     behind[rest_fits] = set_behind[rest_fits]
-    first, following = np.zeros(1, np.int64), np.append(behind, count)
-    while True:
-        more = following[first]
-        more = more[more < count]
-        if not len(more):
-            return first, behind[first]
-        first, following = np.concatenate([first, more]), following[following]
+    first = chain(np.append(behind, count), 0)[:-1]
+    return first, behind[first]
 
 
 def _end_frames(out: U8, place: I64, tod: U64) -> None:
@@ -230,7 +215,7 @@ def _control(
 ) -> None:
     """Write the control record of each set; `size`: bytes of its data, `before`: sets before."""
     control = np.zeros(len(place), CONTROL)
-    control["path"], control["type"] = 1, _MESSAGE_PENDING
+    control["path"], control["type"] = 1, 9  # a message is pending
     control["message"] = before + 1 + np.arange(len(place))
     control["flag"] = control["text"] = np.where(events, EVENT, SAMPLE)
     control["first"], control["last"] = _CONTROL_AT, _CONTROL_AT + 11

@@ -17,18 +17,16 @@ import numpy as np
 from ..core.errors import CpmonError
 from ..schemas.layout import Kind
 from ..schemas.registry import by_record, layout
-from .codec import I64, U64, Mask, moment
+from .codec import I64, U64, Mask, are_within, moment
 from .container.monwrite import Framer
 from .container.record_index import FRAME_END, INTERVAL_END
 from .container.source import Container, Progress, Source, open_source
 from .container.windows import ByteWindow, prefetched, windows
 from .decode.columns import gather
-from .decode.configuration import COMMAND, INTERVAL, SYSTEM, Indexed, commanded_s, decode_records
+from .decode.configuration import COMMAND, INTERVAL, SYSTEM, commanded_s, decode_records
 from .decode.intervals import NO_END, row_stamps
 from .findings import Findings
 from .monwrite_writer import MonwriteWriter, RecordSelection, Sink
-
-_ALWAYS, NEVER = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True)
@@ -75,22 +73,25 @@ def slice_dump(
 ) -> Slice:
     """Write a part of a dump as a MONWRITE file.
 
-    Args:
-        progress: called after every window.
-
     Raises:
         DumpError: it is no monitor data.
         CpmonError: nothing but configuration is in the part; only then nothing was written.
     """
     result = Slice()
-    chooser, writer, any_yet = _Chooser(part), MonwriteWriter(sink), False
+    writer, any_yet, intervals = MonwriteWriter(sink), False, 0
     for window in prefetched(source, Framer(result.findings), progress):
-        _note(window, result)
-        mask, selected = chooser.choose(window)
+        result.damaged += len(window.broken_frames)
+        mask, selected, intervals = _choose(window, part, intervals)
         any_yet = any_yet or bool(selected.any())
         writer.put(_thinned(RecordSelection.of(window, mask), part.every), hold=not any_yet)
+        if not len(window.index):
+            continue
+        tod_us = row_stamps(window).tod_us
+        result.first_us = int(tod_us[0]) if result.first_us is None else result.first_us
+        result.last_us = int(tod_us[-1])
+        is_over = not are_within(_effective_times(window), None, part.until_us).any()
         # A file may hold the older of two dumps behind the newer one; a device does not end.
-        if (any_yet or source.device) and chooser.over(window):
+        if is_over and (any_yet or source.device):
             break
     if not any_yet:
         raise _nothing(source, result)
@@ -99,41 +100,26 @@ def slice_dump(
     return result
 
 
-@dataclass
-class _Chooser:
-    """Selects the records of a window that are part of the slice; counts intervals over windows."""
+def _choose(window: ByteWindow, part: Part, intervals: int) -> tuple[Mask, Mask, int]:
+    """(records,) which are written, and which of them match the part itself.
 
-    part: Part
-    _intervals: int = 0
-
-    def choose(self, window: ByteWindow) -> tuple[Mask, Mask]:
-        """(records,) which are written, and which of them match the part itself."""
-        part, index = self.part, window.index
-        key = _effective_times(window)
-        in_time = key <= _or(part.until_us, NEVER)
-        config = in_time & _are_configuration(window)
-        in_time &= key > _or(part.since_us, _ALWAYS)
-        sample = index.sample
-        ends = in_time & sample & index.are_of([INTERVAL_END])
-        number = self._intervals + np.cumsum(ends) - ends
-        self._intervals += int(ends.sum())
-        in_time &= ~sample | (number % part.every == 0)
-        framing = index.are_of([FRAME_END, INTERVAL_END])
-        selected = in_time & ~framing & self._matches(window)
-        return config | selected | (ends & in_time), selected
-
-    def over(self, window: ByteWindow) -> bool:
-        """Whether everything in a window is later than the slice."""
-        until = self.part.until_us
-        if until is None or not len(window.index):
-            return False
-        return bool(_effective_times(window).min() > until)
-
-    def _matches(self, window: ByteWindow) -> Mask:
-        part, index = self.part, window.index
-        if not part.domains and not part.kinds:
-            return ~_are_configuration(window)
-        return index.are_of(part.kinds) | np.isin(index.domain, list(part.domains))
+    Args:
+        intervals: how many ended in the part before; they are returned with those of the window.
+    """
+    index, key = window.index, _effective_times(window)
+    configuration = _are_configuration(window)
+    in_time = are_within(key, part.since_us, part.until_us)
+    ends = in_time & index.sample & index.are_of([INTERVAL_END])
+    number = intervals + np.cumsum(ends) - ends
+    if part.domains or part.kinds:
+        matches = index.are_of(part.kinds) | np.isin(index.domain, list(part.domains))
+    else:
+        matches = ~configuration
+    in_thinned = in_time & (~index.sample | (number % part.every == 0))
+    selected = in_thinned & matches & ~index.are_of([FRAME_END, INTERVAL_END])
+    written = configuration & are_within(key, None, part.until_us)
+    written |= selected | (ends & in_thinned)
+    return written, selected, intervals + int(ends.sum())
 
 
 def _effective_times(window: ByteWindow) -> I64:
@@ -145,11 +131,11 @@ def _effective_times(window: ByteWindow) -> I64:
     return np.where(stamps.end_us == NO_END, stamps.tod_us, stamps.end_us)
 
 
-def _are_configuration(records: Indexed) -> Mask:
+def _are_configuration(records: ByteWindow | RecordSelection) -> Mask:
     """(records,) whether each is configuration, or a command that sets the interval."""
     kinds = (k for k, record in by_record().items() if record.kind is Kind.CONFIG)
     mask = records.index.are_of(kinds)
-    if (commands := decode_records(records, COMMAND[0])) is not None:
+    if (commands := decode_records(records.data, records.index, COMMAND[0])) is not None:
         texts = commands[0].columns[COMMAND[1]].to_pylist()
         mask[commands[1]] |= [commanded_s(text) is not None for text in texts]
     return mask
@@ -173,14 +159,6 @@ def _thinned(chosen: RecordSelection, every: int) -> RecordSelection:
     return alone
 
 
-def _note(window: ByteWindow, result: Slice) -> None:
-    stamps = row_stamps(window)
-    if len(stamps):
-        result.first_us = int(stamps.tod_us[0]) if result.first_us is None else result.first_us
-        result.last_us = int(stamps.tod_us[-1])
-    result.damaged += len(window.broken_frames)
-
-
 def _nothing(source: Source, result: Slice) -> CpmonError:
     span = "no records"
     if result.first_us is not None and result.last_us is not None:
@@ -196,10 +174,6 @@ def _nothing(source: Source, result: Slice) -> CpmonError:
         effect="nothing was written",
         remedy="give another span, domain or record; `cpmon list` shows what there is",
     )
-
-
-def _or(value: int | None, otherwise: int) -> int:
-    return otherwise if value is None else value
 
 
 _WEIGHTS = np.random.default_rng(1130).integers(0, 1 << 64, 4096, np.uint64)
@@ -240,9 +214,6 @@ def merge(
 
     Every dump is opened twice, first to read the time at its beginning.
 
-    Args:
-        progress: called after every window.
-
     Raises:
         DumpError: one of them is no monitor data.
         CpmonError: they are of several systems, or overlap in time, or one has configuration only.
@@ -265,7 +236,11 @@ def merge(
         if following is not None:
             if part.last_us >= following.first_us:
                 raise _overlap(part, following)
-            _close(writer, part)
+            # The next dump starts another interval: samples whose end is missing are left out.
+            held = writer.take_back()
+            configuration: Mask = _are_configuration(held)
+            part.left_out = int((~configuration).sum())
+            writer.put(held[configuration], hold=True)
         part.records = writer.records - written
     writer.finish()
     parts[-1].records = writer.records - sum(part.records for part in parts[:-1])
@@ -305,7 +280,7 @@ def _inspect(path: Path, container: Container | str) -> Merged:
 
 def _systems(window: ByteWindow) -> Iterator[str]:
     """Names of systems in the configuration records of a window."""
-    if (system := decode_records(window, SYSTEM[0])) is not None:
+    if (system := decode_records(window.data, window.index, SYSTEM[0])) is not None:
         yield from (name for name in system[0].columns[SYSTEM[1]].to_pylist() if name)
 
 
@@ -343,14 +318,6 @@ def record_hashes(records: RecordSelection) -> U64:
         rows = gather(records.data, index.start[same], length)
         hashes[same] = (rows * _WEIGHTS[:length]).sum(axis=1, dtype=np.uint64)
     return hashes
-
-
-def _close(writer: MonwriteWriter, part: Merged) -> None:
-    """Leave out samples whose interval the dump does not close: the next dump starts another."""
-    held = writer.take_back()
-    config: Mask = _are_configuration(held)
-    part.left_out = int((~config).sum())
-    writer.put(held[config], hold=True)
 
 
 def _other_system(path: Path, system: str, other: Path, expected: str) -> CpmonError:

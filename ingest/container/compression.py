@@ -26,15 +26,15 @@ ZSTD_STEP = 4096
 damaged block."""
 
 
-class Stored(Protocol):
-    """A stream of stored bytes."""
+class Readable(Protocol):
+    """A stream of bytes."""
 
     def read(self, size: int, /) -> bytes:
         """Up to `size` bytes; none at the end."""
         ...
 
 
-def gunzip(stored: Stored) -> Iterator[bytes]:
+def gunzip(stored: Readable) -> Iterator[bytes]:
     """Members one after the other, as `cat a.gz b.gz` makes them; padding zeros end them.
 
     Raises:
@@ -88,7 +88,7 @@ class _SmallReads(RawIOBase):
     Closing it leaves the stream open.
     """
 
-    def __init__(self, stored: Stored) -> None:
+    def __init__(self, stored: Readable) -> None:
         self._stored = stored
 
     def readable(self) -> bool:
@@ -100,7 +100,7 @@ class _SmallReads(RawIOBase):
         return self._stored.read(min(size, ZSTD_STEP) if size >= 0 else ZSTD_STEP)
 
 
-def unzstd(stored: Stored) -> Iterator[bytes]:
+def unzstd(stored: Readable) -> Iterator[bytes]:
     """Frames one after the other.
 
     Raises:
@@ -112,7 +112,7 @@ def unzstd(stored: Stored) -> Iterator[bytes]:
 
 
 def _streams(
-    begin: Callable[[], bz2.BZ2Decompressor | lzma.LZMADecompressor], stored: Stored
+    begin: Callable[[], bz2.BZ2Decompressor | lzma.LZMADecompressor], stored: Readable
 ) -> Iterator[bytes]:
     """Streams of bzip2 or xz, one after the other; `begin` makes the decompressor of each.
 
@@ -143,12 +143,11 @@ MAGIC = (
     (b"PK\x03\x04", "zip"),
 )
 LONGEST_MAGIC = max(len(magic) for magic, _ in MAGIC)
-_begin_xz = functools.partial(lzma.LZMADecompressor, lzma.FORMAT_XZ, XZ_MEMORY)
-DECOMPRESSORS: dict[str, Callable[[Stored], Iterator[bytes]]] = {
+DECOMPRESSORS: dict[str, Callable[[Readable], Iterator[bytes]]] = {
     "gzip": gunzip,
     "zstd": unzstd,
     "bzip2": functools.partial(_streams, bz2.BZ2Decompressor),
-    "xz": functools.partial(_streams, _begin_xz),
+    "xz": functools.partial(_streams, lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, XZ_MEMORY)),
 }
 
 

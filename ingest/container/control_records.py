@@ -27,8 +27,6 @@ MCE = np.dtype(
 )
 """An entry (MWTCADOM, MWTCASTR, MWTCAEND)."""
 ENTRIES = (FRAME - AREA) // MCE.itemsize
-BUFFER_AREA = 12
-"""Offset of the two words of the interrupt buffer: first and last address of the entries."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +112,8 @@ def find_control(window: U8, first: int, behind: int) -> int | None:
 
 def _entry_bytes(window: U8, at: I64) -> I64:
     """Bytes of entries that the interrupt buffer of a control record at each position claims."""
-    words = items(window, 8)[at + BUFFER_AREA].view(">u4").astype(np.int64).reshape(-1, 2)
+    # Two words at offset 12 are the first and last address of the entries.
+    words = items(window, 8)[at + 12].view(">u4").astype(np.int64).reshape(-1, 2)
     return np.asarray(words[:, 1] - words[:, 0] + 1)
 
 

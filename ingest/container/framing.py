@@ -14,11 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import numpy as np
 
-from ..codec import I64, U8, Mask
+from ..codec import I64, U8, Mask, chain
+from .compression import Readable
 from .control_records import are_controls, read_control
 from .monreader import are_followed, set_starts, starts_set
 from .record_index import FRAME, are_headers, is_header
@@ -35,17 +35,8 @@ REPEATED = b"length"
 MOST = 512
 """Records that are filled up at a time: one can be as short as its word. And places in a dump where
 no word is: behind more of them the rest is given as it is."""
-_LARGE_BLOCK = 1 << 31
 _SURE = 4
 """So many good frames make up for a damaged first one."""
-
-
-class Readable(Protocol):
-    """A stream of bytes."""
-
-    def read(self, size: int, /) -> bytes:
-        """Up to `size` bytes; none at the end."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -85,7 +76,7 @@ class Word:
     def lengths(self, data: U8) -> I64:
         """(positions,) bytes of the piece behind a word at each position; -1 where none can be."""
         count = max(len(data) - self.size + 1, 0)
-        lengths = self._numbers(data, count) - self.counted
+        lengths = _numbers(data, self.length, self.at, count) - self.counted
         good = (lengths >= 0) & (lengths <= LARGEST)
         for zero in self.zeros:
             good &= data[zero : zero + count] == 0
@@ -94,15 +85,12 @@ class Word:
         if self.marks:
             good &= (data[:count] & 0x0F == 0) & ((data[:count] != 0) | (lengths > 0))
         if self.is_block:
-            large = _everywhere(data, ">u4", 0, count).astype(np.int64) - _LARGE_BLOCK
+            large = _numbers(data, ">u4", 0, count) - (1 << 31)
             is_large = (large >= self.counted) & (large <= LARGEST_BLOCK)
             good |= is_large
             lengths[is_large] = large[is_large] - self.counted
         lengths[~good] = -1
         return lengths
-
-    def _numbers(self, data: U8, count: int) -> I64:
-        return _everywhere(data, self.length, self.at, count).astype(np.int64)
 
     def ends(self, data: U8) -> tuple[I64, Mask]:
         """(positions,) behind which byte the piece at each position ends; whether it is whole."""
@@ -111,7 +99,7 @@ class Word:
         ends = start + self.size + lengths + self.tail
         whole = (lengths >= 0) & (ends <= len(data))
         if self.behind == REPEATED:
-            numbers = self._numbers(data, len(lengths))
+            numbers = _numbers(data, self.length, self.at, len(lengths))
             whole[whole] = numbers[ends[whole] - self.size] == numbers[start[whole]]
         else:
             for back, byte in enumerate(reversed(self.behind), 1):
@@ -119,16 +107,15 @@ class Word:
         return np.where(lengths >= 0, ends, -1), whole
 
 
-def _everywhere(data: U8, kind: str, offset: int, count: int) -> np.ndarray:
-    """(count,) the number that begins at each byte from an offset on, over the same memory."""
-    return np.ndarray((count,), kind, data, offset, (1,)) if count else np.empty(0, kind)
+def _numbers(data: U8, kind: str, offset: int, count: int) -> I64:
+    """(count,) the number that begins at each byte from an offset on."""
+    numbers = np.ndarray((count,), kind, data, offset, (1,)) if count else np.empty(0, kind)
+    return numbers.astype(np.int64)
 
 
 _WHOLE, _FIRST, _LAST, _MIDDLE = range(4)
-_ZEROS = (2, 3)
-RDW = Word("RDW", 4, ">u2", counted=4, zeros=(3,), segments=True)
 WORDS = (
-    RDW,
+    Word("RDW", 4, ">u2", counted=4, zeros=(3,), segments=True),
     Word("RDW that does not count itself", 4, ">u2", zeros=(3,), segments=True),
     Word("length of four bytes", 4, ">u4"),
     Word("length of four bytes that counts itself", 4, ">u4", counted=4),
@@ -146,8 +133,8 @@ WORDS = (
 BEHIND = {b"": "", b"\r\n": " and CR LF", b"\n": " and LF", b"\x15": " and NL", REPEATED: " twice"}
 BLOCKS = (
     None,
-    Word("BDW", 4, ">u2", counted=4, zeros=_ZEROS, is_block=True),
-    Word("BDW that does not count itself", 4, ">u2", zeros=_ZEROS, is_block=True),
+    Word("BDW", 4, ">u2", counted=4, zeros=(2, 3), is_block=True),
+    Word("BDW that does not count itself", 4, ">u2", zeros=(2, 3), is_block=True),
     Word("little-endian BDW", 4, "<u4", counted=4),
     Word("little-endian BDW that does not count itself", 4, "<u4"),
 )
@@ -229,7 +216,7 @@ class Framing:
             following = enter[following]
             following[bounds[bounds <= len(data)]] = bounds[bounds <= len(data)]
             first = int(enter[0])
-        start = _chain(following, first)
+        start = chain(following, first)
         used, start = int(start[-1]), start[:-1]
         end = ends[start]
         bad = np.zeros(len(start), np.bool_)
@@ -273,7 +260,7 @@ class Framing:
         ends, whole = word.ends(data)
         following = np.arange(len(data) + 1)
         following[: len(whole)][whole] = ends[whole]
-        words = _chain(following, first)
+        words = chain(following, first)
         at = int(words[-1])
         more = at + word.size - len(data)
         if more > 0 or ends[at] < at + 2 * word.size:
@@ -344,18 +331,6 @@ class Framing:
         frames = np.zeros(size, np.uint8)
         frames[~is_zero] = data
         return frames
-
-
-def _chain(following: I64, first: int) -> I64:
-    """The positions from one on, each followed by the next, up to one that follows itself.
-
-    The first 2^k are followed by the next 2^k: positions are not visited one by one.
-    """
-    chain, jump = np.array([first]), following
-    while jump[chain[-1]] != chain[-1]:
-        chain = np.append(chain, jump[chain])
-        jump = jump[jump]
-    return chain[: int(np.argmax(chain == chain[-1])) + 1]
 
 
 def _runs(first: I64, behind: I64, size: int) -> Mask:
@@ -506,13 +481,11 @@ class _Reading:
             yield from self._end(stored, found, whole)
         else:
             self._size = max(STEP, found.more)
-            self._go_on(stored[whole.used :], self._base + whole.used)
+            self._waiting = stored[whole.used :].tobytes()
+            self._base += whole.used
             self._block_end = whole.block_end
             if len(whole.last):
                 self._is_open = not whole.last[-1]
-
-    def _go_on(self, stored: U8, base: int) -> None:
-        self._waiting, self._base = stored.tobytes(), base
 
     def _given(self, stored: U8, whole: _Pieces) -> Iterator[bytes]:
         """What is in whole pieces, or records that are filled up: a few of these at a time."""
@@ -555,7 +528,8 @@ class _Reading:
         given = self._passed(np.append(opened, lost))
         yield given + bytes(-len(self._frame) % FRAME)
         self._frame, self._block_end, self._is_open = b"", 0, False
-        self._go_on(rest[resumed:], self._base + at + resumed)
+        self._waiting = behind[resumed:]
+        self._base += at + resumed
 
     def _end(self, stored: U8, found: _Pieces, whole: _Pieces) -> Iterator[bytes]:
         """What is in a record that was cut; or zeros, behind a control record without its own."""

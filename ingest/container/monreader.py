@@ -21,7 +21,7 @@ from ..codec import I64, U8, Mask
 from ..findings import Code
 from .control_records import EVENT, SAMPLE, Mce, are_entries, entries_at
 from .monwrite import Framed, Framer
-from .record_index import FRAME, Frames, are_headers, find_runs, is_header
+from .record_index import FRAME, Frames, are_headers, find_runs, frames_between, is_header
 
 CREDIT_A_BYTE = 4
 """Bytes that may be read to judge doubtful sets, for each byte of the stream."""
@@ -62,17 +62,6 @@ def can_be_read(window: U8, at: int) -> bool:
         return False
     frames, _ = frames_of_sets([(begin, begin + mce.length, mce.start, mce.sample)])
     return not find_damage(window, frames, begin, True)[0]
-
-
-def readable_frames(window: U8, at: int, behind: int) -> int:
-    """How many frames from a position on hold records and nothing else."""
-    start = np.arange(at, behind, FRAME, dtype=np.int64)
-    begins = are_headers(window[:behind], start)
-    count = len(start) if begins.all() else int(np.argmin(begins))
-    limit = np.minimum(start[:count] + FRAME, behind)
-    frames = Frames(start[:count], limit, np.ones(count, np.bool_))
-    broken = find_runs(window, frames)[1].broken
-    return int(np.argmax(broken)) if broken.any() else count
 
 
 def find_damage(window: U8, frames: Frames, last: int, ends: bool) -> tuple[bool, int]:
@@ -253,14 +242,7 @@ class SetFramer:
     """Sets, and stretches of frames without one, whose frames are still to be made."""
 
     def frames(self, window: U8, base: int, first: int, final: bool) -> Framed:
-        """Split `window[first:]` into frames, as far as possible without the bytes that follow.
-
-        Args:
-            window: bytes of the stream, from offset `base` of the stream on.
-            base: offset of the window's first byte.
-            first: position of the first byte not yet explained.
-            final: nothing follows.
-        """
+        """Split `window[first:]` into frames, as `Framer.frames` does."""
         framed = Framed(used=first)
         while framed.used < len(window):
             if self._open is not None:
@@ -283,7 +265,7 @@ class SetFramer:
     def _follow(self, window: U8, base: int, framed: Framed, final: bool) -> None:
         """Take the sets that come next, each of which another, or the end, follows."""
         sets = self._following(window, framed.used, final)
-        for number in self._doubted(window, base, sets).tolist():
+        for number in self._doubted(window, base, sets):
             at, behind = sets[number][0] - ELEMENT.size, sets[number][1]
             if (not final and at + lookahead() > len(window)) or (
                 self._starts.first(window, base, at + 1, behind, final, sure=True) is not None
@@ -309,15 +291,16 @@ class SetFramer:
             at, mce = behind, following
         return sets
 
-    def _doubted(self, window: U8, base: int, sets: list[Set]) -> I64:
+    def _doubted(self, window: U8, base: int, sets: list[Set]) -> list[int]:
         """Numbers of the sets with a frame that does not begin with a record.
 
         Such a set may be cut, and reach to where another begins by chance.
         """
         if not sets or self._charge(base + sets[0][0], (sets[-1][1] - sets[0][0]) // 8) <= 0:
-            return np.empty(0, np.int64)
+            return []
         frames, owner = frames_of_sets(sets)
-        return np.unique(owner[~are_headers(window, frames.start)])
+        doubted: list[int] = np.unique(owner[~are_headers(window, frames.start)]).tolist()
+        return doubted
 
     def _charge(self, offset: int, work: int) -> int:
         """Bytes that may be read to judge doubtful sets, after `work` of them at an offset."""
@@ -464,7 +447,11 @@ class SetFramer:
 
     def _orphans(self, window: U8, base: int, framed: Framed, at: int, behind: int) -> None:
         """Frames that hold records, as far as they follow each other; the rest is lost."""
-        count = readable_frames(window, at, behind) if behind - at >= HEADER_LENGTH else 0
+        frames = frames_between(at, behind)
+        begins = are_headers(window[:behind], frames.start)
+        frames = frames[: len(frames) if begins.all() else int(np.argmin(begins))]
+        broken = find_runs(window, frames)[1].broken
+        count = int(np.argmax(broken)) if broken.any() else len(frames)
         if count:
             end = min(at + count * FRAME, behind)
             self._sets.append((at, end, 0, True))

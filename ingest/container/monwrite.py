@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from .record_index import (
     are_headers,
     end_frames,
     find_runs,
+    frames_between,
     headers_at,
     is_header,
 )
@@ -55,23 +56,17 @@ class AnnouncedData:
 
     def frames(self, window: U8, at: int, stop: int) -> Frames:
         """Those in `window[at:stop]`, which is part of the data in the file or all of it."""
-        if self.aligned:
-            return self._whole(window, at, stop)
-        return self._odd(window, at, stop)
-
-    def _whole(self, window: U8, at: int, stop: int) -> Frames:
-        start = np.arange(at, stop, FRAME, dtype=np.int64)
-        limit = np.minimum(start + FRAME, stop)
-        frames = Frames(start, limit, np.full(len(start), self.mce.sample))
+        if not self.aligned:
+            return self._odd(window, at, stop)
+        frames = frames_between(at, stop, self.mce.sample)
         behind = at + self.left
         if self.mce.sample or not at < behind < stop or not window[behind:stop].any():
             return frames
         # The bytes behind the data are old, unless a record reaches into it: then the announced
         # end is wrong.
-        short = Frames(start[-1:], np.array([behind]), frames.sample[-1:])
-        if _cut(window[:stop], find_runs(window[:stop], short)[1])[0]:
-            return frames
-        limit[-1] = behind
+        short = replace(frames[-1:], limit=np.array([behind]))
+        if not _cut(window[:stop], find_runs(window[:stop], short)[1])[0]:
+            frames.limit[-1] = behind
         return frames
 
     def _odd(self, window: U8, at: int, stop: int) -> Frames:
@@ -163,7 +158,6 @@ class Framer:
 
         Args:
             window: bytes of the dump, from offset `base` of the dump on.
-            base: offset of the window's first byte.
             first: position of the first byte not yet explained.
             final: nothing follows.
         """
@@ -172,11 +166,10 @@ class Framer:
             at = framed.used
             if (at - grid.first) % FRAME:
                 grid = FrameGrid(window, at, final)
-            mces = None if self._announced else self._read_control(window, grid, at)
             if self._announced:
                 if not self._data(grid, base, framed):
                     break
-            elif mces is not None:
+            elif (mces := self._read_control(grid, at)) is not None:
                 self._control(mces, grid, base, framed)
             else:
                 self._unexplained(grid, base, framed)
@@ -184,17 +177,15 @@ class Framer:
             self._finish(base + len(window), (len(window) - grid.first) % FRAME)
         return framed
 
-    def _read_control(self, window: U8, grid: FrameGrid, at: int) -> list[Mce] | None:
+    def _read_control(self, grid: FrameGrid, at: int) -> list[Mce] | None:
         """The entries of the control record at a position; None if there is none.
 
         Inside of a stretch without control records, only one beyond doubt ends it, or the end of
         data.
         """
-        if at + FRAME > len(window):
-            return None
-        mces = read_control(window[at : at + FRAME])
+        frame = grid.window[at : at + FRAME]
+        mces = read_control(frame) if len(frame) == FRAME else None
         if self._unannounced and mces is not None:
-            frame = window[at : at + FRAME]
             ends = frame.any() and not frame[AREA:].any()
             return mces if ends or grid.is_control(at) else None
         return mces
@@ -284,21 +275,18 @@ class Framer:
         stop = min(grid.next_control(at + FRAME, len(window)), grid.ready_from(at))
         stop = grid.interruption(at, stop) or stop
         stop = _up_to_even(window, base, at, stop)
-        start = np.arange(at, stop, FRAME, dtype=np.int64)
-        limit = np.minimum(start + FRAME, stop)
-        readable = are_headers(window, start)
-        empty = np.zeros(len(start), np.bool_)
+        frames = frames_between(at, stop)
+        readable = are_headers(window, frames.start)
+        empty = np.zeros(len(frames), np.bool_)
         for number in np.flatnonzero(~readable).tolist():
-            frame = window[start[number] : limit[number]]
+            frame = window[frames.start[number] : frames.limit[number]]
             empty[number] = not frame.any()
             if number and not empty[number] and len(frame) == FRAME and not frame[AREA:].any():
                 # An end-of-data record, which is read as one.
-                start, limit, stop = start[:number], limit[:number], int(start[number])
-                readable, empty = readable[:number], empty[:number]
+                stop = int(frames.start[number])
+                frames, readable, empty = frames[:number], readable[:number], empty[:number]
                 break
-        self._take_unexplained(
-            Frames(start, limit, np.ones(len(start), np.bool_)), readable, empty, base, framed
-        )
+        self._take_unexplained(frames, readable, empty, base, framed)
         framed.used = stop
 
     def _take_unexplained(
@@ -440,8 +428,6 @@ def _up_to_even(window: U8, base: int, at: int, stop: int) -> int:
     """
     if not (base + at) % FRAME:
         return stop
-    start = np.arange(at, stop, FRAME, dtype=np.int64)
-    frames = Frames(start, np.minimum(start + FRAME, stop), np.ones(len(start), np.bool_))
     even = _even_frames(window, base, at + 1, stop)
-    even = even[find_runs(window, frames)[1].stop[(even - at) // FRAME] <= even]
+    even = even[find_runs(window, frames_between(at, stop))[1].stop[(even - at) // FRAME] <= even]
     return int(even[0]) if len(even) else stop

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...core.errors import DumpError
 from ..codec import U8
-from .control_records import AREA, EVENT, SAMPLE, are_controls, find_control, read_control
+from .control_records import AREA, are_controls, find_control, read_control
 from .monreader import holds_set, set_starts, starts_set
 from .record_index import FRAME, is_header
 from .source import Container
@@ -19,16 +19,19 @@ HEAD = 64 * FRAME
 """Number of first bytes from which the wrapping is detected if they are good."""
 FAR = 16 * 1024 * 1024
 """Number of bytes that are searched if the first ones are damaged."""
-WORD = 4
-"""Bytes of a descriptor word."""
-FEW = 8
-"""More replacement characters than this are no accident."""
 CARD = 80
 """Bytes that records are padded to where a file was made of cards."""
-VMARC, LABELS = "7ac3c6c6", ("e5d6d3f1", "c8c4d9f1")
-"""First bytes, in EBCDIC: `:CFF` of a VMARC archive; `VOL1` and `HDR1` of a labelled tape."""
-NETDATA = "c9d5d4d9f0f1"
-"""`INMR01` in EBCDIC, behind two bytes: a file that was sent, or written by TRANSMIT."""
+LABELLED = (
+    "a tape with standard labels",
+    "read the file behind the labels by MOVEFILE or a DD statement",
+)
+WRAPPED = (
+    (0, ":CFF", "a VMARC archive", "unpack it by VMARC UNPK"),
+    (2, "INMR01", "a file in NETDATA format", "unpack it by RECEIVE or NETDATA RECEIVE"),
+    (0, "VOL1", *LABELLED),
+    (0, "HDR1", *LABELLED),
+)
+"""What CMS, TRANSMIT and tapes put in front: its place, its text in EBCDIC, what to do."""
 PACKED = (
     (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive"),
     (b"Rar!\x1a\x07", "a RAR archive"),
@@ -38,10 +41,6 @@ PACKED = (
     (b"PK\x03\x04", "a zip archive in another archive"),
 )
 """First bytes of what this system packs and cpmon does not unpack."""
-PADDING = (0x00, 0x40, 0x20)
-"""What fills records: zeros, or blanks of EBCDIC or ASCII."""
-TERSE = (1, 2, 5, 7)
-"""First bytes of what TERSE packs, AMATERSE among it; believed."""
 UNPACKED = "then transfer what comes of it in binary, in records of 4096 bytes"
 ORIGINAL = f"give the file that MONWRITE wrote; {BINARY}"
 
@@ -52,7 +51,6 @@ def detect_container(head: U8, name: str, final: bool) -> Container | None:
     `HEAD` of them are enough if the front is good, else `FAR`; more make no difference.
 
     Args:
-        head: the first bytes of the dump.
         name: of the dump, for the message.
         final: the dump has no others.
 
@@ -94,6 +92,8 @@ def detect_container(head: U8, name: str, final: bool) -> Container | None:
             raise _wrapped(
                 name, what, head, "unpack it; gzip, zstd, bzip2, xz, zip and tar may stay"
             )
+    # TERSE, AMATERSE among it, begins so (believed).
+    is_terse = int(head[0]) in (1, 2, 5, 7)
     packed = ", or unpack it first: by its first byte it may be packed by TERSE"
     raise DumpError(
         f"{name} is no monitor data",
@@ -104,21 +104,15 @@ def detect_container(head: U8, name: str, final: bool) -> Container | None:
         effect="nothing was landed",
         remedy="give a file written by MONWRITE or read from /dev/monreader, plain or compressed "
         "by gzip, zstd, bzip2, xz or zip; a file that CMS has packed is unpacked by COPYFILE "
-        f"(UNPACK{packed if int(head[0]) in TERSE else ''}",
+        f"(UNPACK{packed if is_terse else ''}",
     )
 
 
 def _refuse_wrapped(head: U8, name: str) -> None:
     """Raise if this is an archive or a tape of another system, or a copy record by record."""
-    first = head[:4].tobytes().hex()
-    if first == VMARC:
-        raise _wrapped(name, "a VMARC archive", head, f"unpack it by VMARC UNPK, {UNPACKED}")
-    if head[2:8].tobytes().hex() == NETDATA:
-        unpack = "unpack it by RECEIVE or NETDATA RECEIVE"
-        raise _wrapped(name, "a file in NETDATA format", head, f"{unpack}, {UNPACKED}")
-    if first in LABELS:
-        read = "read the file behind the labels by MOVEFILE or a DD statement"
-        raise _wrapped(name, "a tape with standard labels", head, f"{read}, {UNPACKED}")
+    for at, text, what, unpack in WRAPPED:
+        if head[at : at + len(text)].tobytes() == text.encode("cp037"):
+            raise _wrapped(name, what, head, f"{unpack}, {UNPACKED}")
     if _is_aws_tape(head):
         read = "take the file out of the tape image, such as by hetget of Hercules"
         raise _wrapped(name, "an AWSTAPE image", head, f"{read}, {UNPACKED}")
@@ -151,18 +145,18 @@ def _is_aws_tape(head: U8) -> bool:
 
 
 def _has_word_each_record(head: U8) -> bool:
-    """Whether two records have a descriptor word, which counts four bytes more.
+    """Whether two records have a descriptor word of four bytes, which counts itself.
 
     The first can also have that of a block in front.
     """
-    at = 0 if _half(head, WORD) + WORD == _half(head, 0) else WORD
+    at = 0 if _half(head, 4) + 4 == _half(head, 0) else 4
     for _ in range(2):
-        length = _half(head, at + WORD)
-        if not is_header(head, at + WORD) or head[at + 2 : at + 4].any():
+        length = _half(head, at + 4)
+        if not is_header(head, at + 4) or head[at + 2 : at + 4].any():
             return False
-        if _half(head, at) != length + WORD:
+        if _half(head, at) != length + 4:
             return False
-        at += WORD + length
+        at += 4 + length
     return True
 
 
@@ -173,7 +167,8 @@ def _is_padded(head: U8) -> bool:
     behind = -(-length // CARD) * CARD
     if length == behind or (mces and mces[0].lead == behind - length):
         return False
-    filled = any((head[length:behind] == fill).all() for fill in PADDING)
+    # Zeros, or blanks of EBCDIC or ASCII.
+    filled = any((head[length:behind] == fill).all() for fill in (0x00, 0x40, 0x20))
     return filled and is_header(head, behind) and not is_header(head, length)
 
 
@@ -184,7 +179,8 @@ def _half(head: U8, at: int) -> int:
 
 def _refuse_changed(head: U8, name: str) -> None:
     """Raise if a transfer has translated the dump."""
-    if len(head) > AREA and _translated(head):
+    # An entry's type reads S or E in ASCII, where EBCDIC belongs.
+    if len(head) > AREA and int(head[AREA]) in b"SE" and not is_header(head, 0):
         raise _not_binary(name, "EBCDIC translated to ASCII", head)
     if len(head) >= FRAME and _is_unicode(head[:HEAD]):
         raise _not_binary(name, "bytes written as characters of UTF-8", head)
@@ -197,7 +193,8 @@ def _is_unicode(head: U8) -> bool:
         return False
     before = np.frombuffer(text.encode("latin-1", errors="replace"), np.uint8)
     is_whole = len(text.encode()) + 4 > len(head)
-    return is_whole and (text.count("\ufffd") > FEW or _is_start(before))
+    # More than a few error characters are no accident.
+    return is_whole and (text.count("\ufffd") > 8 or _is_start(before))
 
 
 def _is_start(frame: U8) -> bool:
@@ -232,12 +229,6 @@ def _line_end(head: U8) -> str:
         if head[FRAME:][: len(text)].tobytes() == text and len(behind) and _is_start(behind):
             return name
     return ""
-
-
-def _translated(head: U8) -> bool:
-    """Whether an entry's type reads S or E in ASCII, where EBCDIC belongs."""
-    ascii_types = {bytes([t]).decode("cp037").encode("ascii")[0] for t in (SAMPLE, EVENT)}
-    return int(head[AREA]) in ascii_types and not is_header(head, 0)
 
 
 def _not_binary(name: str, content: str, head: U8) -> DumpError:

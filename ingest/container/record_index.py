@@ -50,6 +50,12 @@ class Frames(Rows):
     sample: Mask
 
 
+def frames_between(at: int, stop: int, sample: bool = True) -> Frames:
+    """Frames from one position on, one behind the other; the last ends where the other is."""
+    start = np.arange(at, stop, FRAME, dtype=np.int64)
+    return Frames(start, np.minimum(start + FRAME, stop), np.full(len(start), sample))
+
+
 NO_FRAMES = Frames(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.bool_))
 
 
@@ -125,6 +131,13 @@ class RecordIndex(Rows):
         ends = self.where(*INTERVAL_END)
         return ends[self.sample[ends]]
 
+    @property
+    def open_samples(self) -> I64:
+        """Numbers of the samples whose interval does not end here, ascending."""
+        ends = self.interval_ends
+        closed = int(ends[-1]) + 1 if len(ends) else 0
+        return closed + np.flatnonzero(self.sample[closed:])
+
     def by_kind(self) -> list[tuple[Kind, I64]]:
         """Numbers of the records of each (domain, record), ascending.
 
@@ -193,7 +206,10 @@ def find_runs(window: U8, frames: Frames) -> tuple[Runs, IndexedFrames]:
     """The runs of all frames. A frame ends at its end record, its limit, or damage."""
     headers = items(window, HEADER.itemsize)
     at, broken = frames.start.copy(), np.zeros(len(frames), np.bool_)
-    steps: list[tuple[I64, I64, I64, npt.NDArray[np.void]]] = []
+    empty = np.empty(0, np.int64)
+    steps: list[tuple[I64, I64, I64, npt.NDArray[np.void]]] = [
+        (empty, empty, empty, np.empty(0, "V16"))
+    ]
     going = np.flatnonzero(frames.limit - at >= HEADER_LENGTH)
     while len(going):
         position, limit = at[going], frames.limit[going]
@@ -205,7 +221,19 @@ def find_runs(window: U8, frames: Frames) -> tuple[Runs, IndexedFrames]:
         at[going] = behind
         broken[going[~valid]] = True
         going = going[valid & ~last & (limit - behind >= HEADER_LENGTH)]
-    return _in_order(steps), IndexedFrames(frames.start, frames.limit, frames.sample, at, broken)
+    frame, start, count, raw = (np.concatenate(side) for side in zip(*steps, strict=True))
+    # By frame; the runs of a frame stay in the order of the steps.
+    order = np.argsort(frame, kind="stable")
+    header = raw[order].view(HEADER)
+    runs = Runs(
+        start[order],
+        count[order],
+        header["length"].astype(np.int64),
+        header["domain"].copy(),
+        header["record"].astype(np.uint16),
+        frame[order],
+    )
+    return runs, IndexedFrames(frames.start, frames.limit, frames.sample, at, broken)
 
 
 def _run(
@@ -243,23 +271,6 @@ def _alike(headers: npt.NDArray[np.void], at: I64, length: I64, fitting: I64) ->
     alike &= words[:, :, 1] != 0
     other = np.argmin(alike, axis=1)
     return np.where(alike[:, -1] & (other == 0), width, other)
-
-
-def _in_order(steps: list[tuple[I64, I64, I64, npt.NDArray[np.void]]]) -> Runs:
-    """The runs of all steps by frame, those of a frame in the order of the steps."""
-    empty = np.empty(0, np.int64)
-    parts = [(empty, empty, empty, np.empty(0, "V16")), *steps]
-    frame, start, count, raw = (np.concatenate(side) for side in zip(*parts, strict=True))
-    order = np.argsort(frame, kind="stable")
-    header = raw[order].view(HEADER)
-    return Runs(
-        start[order],
-        count[order],
-        header["length"].astype(np.int64),
-        header["domain"].copy(),
-        header["record"].astype(np.uint16),
-        frame[order],
-    )
 
 
 NO_RECORDS, NO_INDEXED_FRAMES = index_records(np.empty(0, np.uint8), NO_FRAMES)

@@ -25,7 +25,7 @@ from typing import cast
 
 from blake3 import blake3
 
-from ...core.errors import CpmonError, DumpError
+from ...core.errors import BusyError, CpmonError, DumpError
 from .compression import (
     DECOMPRESSORS,
     LONGEST_MAGIC,
@@ -83,7 +83,13 @@ class Device:
             try:
                 piece = self.raw.read(READ)
             except OSError as error:
-                self._trouble(error, read)
+                if error.errno == errno.EOVERFLOW:
+                    self.troubles.append((self._taken, MISSED))
+                elif error.errno not in (errno.EIO, errno.EFAULT):
+                    raise
+                elif read:
+                    self.troubles.append((self._taken, DISCARDED))
+                    read.clear()
                 idle += 1
                 continue
             if piece is None:
@@ -99,27 +105,10 @@ class Device:
         self._ended = True
         return b""
 
-    def _trouble(self, error: OSError, read: bytearray) -> None:
-        """Note what a failed read costs: what was read of the set, or sets that follow."""
-        if error.errno == errno.EOVERFLOW:
-            self.troubles.append((self._taken, MISSED))
-        elif error.errno in (errno.EIO, errno.EFAULT):
-            if read:
-                self.troubles.append((self._taken, DISCARDED))
-            read.clear()
-        else:
-            raise error
-
 
 LARGEST_RATIO, FREE_BYTES = 400, 256 * 1024 * 1024
 """How many times its stored size a dump may have, once it has more than `FREE_BYTES`: samples of
 idle systems compress by less than a hundred, and files made to fill a disk by a thousand."""
-TWICE_RATIO = 10
-"""The same of what is compressed inside: that does not become much smaller again."""
-TAR = b"ustar"
-"""Found at byte 257 of the header of an archive's first member."""
-LAYERS = 3
-"""Limit of nested compression."""
 
 
 class Container(StrEnum):
@@ -222,14 +211,28 @@ class Source:
         self.size += filled
         return filled
 
-    def change(self) -> str:
-        """How the file changed since it was opened; empty if it did not, or is no file."""
+    def check_unchanged(self) -> None:
+        """Check that the file is as it was: the whole would be another dump with its intervals.
+
+        Raises:
+            BusyError: it was written to since it was opened.
+        """
         if self._file is None or self._opened is None:
-            return ""
+            return
         before, now = self._opened, os.fstat(self._file.fileno())
+        change = "its time of change is another one"
         if before.st_size != now.st_size:
-            return f"{before.st_size:,} bytes at the beginning, {now.st_size:,} bytes now"
-        return "" if before.st_mtime_ns == now.st_mtime_ns else "its time of change is another one"
+            change = f"{before.st_size:,} bytes at the beginning, {now.st_size:,} bytes now"
+        elif before.st_mtime_ns == now.st_mtime_ns:
+            return
+        raise BusyError(
+            f"{self.name} changed while it was read",
+            code="dump-changed",
+            found=change,
+            effect="nothing was landed",
+            remedy="ingest it again when it is complete: after MONWRITE STOP, or when the copy is "
+            "done; cpmon batch waits for that by itself",
+        )
 
     def check_ratio(self, size: int, most: int) -> None:
         """Refuse what was made to grow without end; nothing of it is landed.
@@ -264,14 +267,14 @@ class Source:
         outer: Delivered = _Pieces(pieces, self) if pieces else self._stored
         stream = Peeked(outer)
         head = stream.peek(HEAD)
-        for _ in range(LAYERS):
-            if head[257:].startswith(TAR):
+        for _ in range(3):  # limit of nested compression
+            if head.startswith(b"ustar", 257):  # in the header of an archive's first member
                 self.wrapping.append("tar")
                 stream = Peeked(_Pieces(tar_member(stream, self.name), self))
             elif inner := DECOMPRESSORS.get(compression_of(head)):
                 self.wrapping.append(compression_of(head))
                 if isinstance(outer, _Pieces):
-                    outer.most = TWICE_RATIO
+                    outer.most = 10  # what is compressed inside does not become much smaller again
                 outer = _Pieces(inner(stream), self)
                 stream = Peeked(outer)
             else:
@@ -285,7 +288,7 @@ class Source:
 
 
 Progress = Callable[[Source], None]
-"""Called now and then while a dump is read."""
+"""Called after every window of a dump that is read."""
 
 
 @contextmanager

@@ -12,9 +12,9 @@ from typing import TypeVar, cast
 import numpy as np
 
 from ..codec import I64, U8
-from ..findings import Code, Findings
+from ..findings import Code
 from .monreader import SetFramer
-from .monwrite import Framed, Framer
+from .monwrite import Framer
 from .recognition import detect_container
 from .record_index import (
     NO_FRAMES,
@@ -87,20 +87,24 @@ def windows(source: Source, framer: Framer) -> Iterator[ByteWindow]:
     Raises:
         DumpError: the first bytes are no monitor data.
     """
-    reading, waiting, final = _Reading(source, framer), _OpenFrames(framer.findings), False
+    findings, reading, final = framer.findings, _Reading(source, framer), False
     while not final:
-        framed, final = reading.more()
-        waiting.add(reading.data, framed)
-        for count in waiting.before_systems():
-            yield waiting.take(reading, count, report_open=False)
-        while (full := waiting.overflow(framed.used)) is not None:
-            yield waiting.take(reading, full, report_open=True)
-        taken = len(waiting.frames) if final else waiting.closed()
-        yield waiting.take(reading, taken, report_open=final)
-        behind = waiting.begin(framed.used)
-        waiting.move(behind)
-        reading.drop(behind)
-    _report_source(source, framer.findings)
+        final = reading.more()
+        for count in reading.before_systems():
+            yield reading.take(count, report_open=False)
+        while (full := reading.overflow()) is not None:
+            yield reading.take(full, report_open=True)
+        taken = len(reading.frames) if final else reading.closed()
+        yield reading.take(taken, report_open=final)
+        reading.drop()
+    for offset, detail in source.device.troubles if source.device else []:
+        findings.add(Code.SETS_MISSED, offset, detail)
+    if source.damage:
+        findings.add(Code.COMPRESSED_CUT, source.size, f"{source.compression}: {source.damage}")
+    if source.wrapping:
+        findings.add(Code.UNWRAPPED, 0, " in ".join(reversed(source.wrapping)))
+    if source.words_broken:
+        findings.add(Code.WORDS_BROKEN, source.size, source.words_broken)
 
 
 def prefetched(
@@ -117,34 +121,23 @@ def prefetched(
             progress(source)
 
 
-def _report_source(source: Source, findings: Findings) -> None:
-    for offset, detail in source.device.troubles if source.device else []:
-        findings.add(Code.SETS_MISSED, offset, detail)
-    if source.damage:
-        detail = f"{source.compression}: {source.damage}"
-        findings.add(Code.COMPRESSED_CUT, source.size, detail)
-    if source.wrapping:
-        findings.add(Code.UNWRAPPED, 0, " in ".join(reversed(source.wrapping)))
-    if source.words_broken:
-        findings.add(Code.WORDS_BROKEN, source.size, source.words_broken)
-
-
 class _Reading:
-    """The bytes of a dump that are not yet done with, and more of them as they are read.
+    """The bytes of a dump that are not yet done with, and the frames and records in them.
 
     Attributes:
-        data: the bytes, from offset `base` of the dump on.
+        frames: those that have not been taken: their interval goes on.
     """
 
     def __init__(self, source: Source, framer: Framer) -> None:
-        self.data: U8 = np.empty(0, np.uint8)
-        self.base = 0
+        self.frames, self._index = NO_INDEXED_FRAMES, NO_RECORDS
+        self._data: U8 = np.empty(0, np.uint8)
+        self._base, self._explained = 0, 0
+        self._lost: list[tuple[int, int]] = []
         self._source, self._framer = source, framer
         self._splits: Framer | SetFramer | None = None
-        self._framed = 0
 
-    def more(self) -> tuple[Framed, bool]:
-        """Read on; returns the frames that are certain, and whether nothing follows.
+    def more(self) -> bool:
+        """Read on, and append the frames that are certain then; returns whether nothing follows.
 
         Raises:
             DumpError: the first bytes are no monitor data.
@@ -152,14 +145,29 @@ class _Reading:
         self._read()
         while (splits := self._recognise()) is None:
             self._read()
-        framed = splits.frames(self.data, self.base, self._framed, self._source.ended)
-        self._framed = framed.used
-        return framed, self._source.ended
+        framed = splits.frames(self._data, self._base, self._explained, self._source.ended)
+        index, frames = index_records(self._data, Frames.joined([NO_FRAMES, *framed.frames]))
+        index = replace(index, frame=index.frame + len(self.frames))
+        self._index = RecordIndex.joined([self._index, index])
+        self.frames = IndexedFrames.joined([self.frames, frames])
+        self._lost += framed.lost
+        self._explained = framed.used
+        return self._source.ended
 
-    def drop(self, count: int) -> None:
-        """Drop the first bytes."""
-        self.data, self.base = self.data[count:], self.base + count
-        self._framed -= count
+    def drop(self) -> None:
+        """Drop the bytes in front of the first frame, and count positions from there on."""
+        by, frames = self._begin(self._explained), self.frames
+        self._data, self._base = self._data[by:], self._base + by
+        self._explained -= by
+        self.frames = replace(
+            frames, start=frames.start - by, limit=frames.limit - by, stop=frames.stop - by
+        )
+        self._index = replace(self._index, start=self._index.start - by)
+        self._lost = [(first - by, behind - by) for first, behind in self._lost]
+
+    def _begin(self, otherwise: int) -> int:
+        """Position of the first frame."""
+        return int(self.frames.start[0]) if len(self.frames) else otherwise
 
     def _recognise(self) -> Framer | SetFramer | None:
         """The framer of the dump; None if more bytes are needed to detect it."""
@@ -168,8 +176,8 @@ class _Reading:
             if wrapped is Container.AUTO and self._source.device:
                 wrapped = Container.MONREADER
             final = self._source.ended
-            if wrapped is Container.AUTO or (final and not len(self.data)):
-                wrapped = detect_container(self.data, self._source.name, final)
+            if wrapped is Container.AUTO or (final and not len(self._data)):
+                wrapped = detect_container(self._data, self._source.name, final)
             if wrapped is not None:
                 framer, self._source.container = self._framer, wrapped
                 self._splits = SetFramer(framer) if wrapped is Container.MONREADER else framer
@@ -177,7 +185,7 @@ class _Reading:
 
     def _read(self) -> None:
         """Append the next bytes; so many that unfinished ones are not copied often."""
-        held, least = self.data, min(len(self.data) // COPIES, MOST)
+        held, least = self._data, min(len(self._data) // COPIES, MOST)
         room = np.empty(HEADROOM + CHUNK, np.uint8)
         size = self._source.readinto(room[HEADROOM:].data)
         parts = [room[HEADROOM : HEADROOM + size]]
@@ -189,35 +197,16 @@ class _Reading:
         if len(parts) == 1 and len(held) <= HEADROOM:
             # The room in front of what was read saves copying that.
             room[HEADROOM - len(held) : HEADROOM] = held
-            self.data = room[HEADROOM - len(held) : HEADROOM + size]
+            self._data = room[HEADROOM - len(held) : HEADROOM + size]
         else:
-            self.data = np.concatenate([held, *parts])
-
-
-class _OpenFrames:
-    """Frames and records whose interval has not ended."""
-
-    def __init__(self, findings: Findings) -> None:
-        self.frames, self._index = NO_INDEXED_FRAMES, NO_RECORDS
-        self._lost: list[tuple[int, int]] = []
-        self._findings = findings
-
-    def add(self, data: U8, framed: Framed) -> None:
-        """Append the frames that follow."""
-        index, frames = index_records(data, Frames.joined([NO_FRAMES, *framed.frames]))
-        index = replace(index, frame=index.frame + len(self.frames))
-        self._index = RecordIndex.joined([self._index, index])
-        self.frames = IndexedFrames.joined([self.frames, frames])
-        self._lost += framed.lost
+            self._data = np.concatenate([held, *parts])
 
     def closed(self) -> int:
         """Number of frames up to the last interval end; all where no sample waits for its own."""
-        index = self._index
-        last, ends = np.flatnonzero(index.sample), index.interval_ends
-        closed = int(ends[-1]) + 1 if len(ends) else 0
-        if not len(last) or last[-1] < closed:
+        if not len(self._index.open_samples):
             return len(self.frames)
-        return int(index.frame[closed - 1]) + 1 if closed else 0
+        ends = self._index.interval_ends
+        return int(self._index.frame[ends[-1]]) + 1 if len(ends) else 0
 
     def before_systems(self) -> list[int]:
         """Numbers of frames up to each interval that names a system, but for one that is first.
@@ -233,14 +222,12 @@ class _OpenFrames:
         counts: list[int] = np.diff(cuts[cuts > 0], prepend=0).tolist()
         return counts
 
-    def overflow(self, used: int) -> int | None:
+    def overflow(self) -> int | None:
         """Number of frames up to where an interval reaches `LIMIT` bytes; None if none does.
 
-        Args:
-            used: position behind all that is explained: what follows samples is held with them,
-                whatever it is.
+        What follows samples is held with them, whatever it is.
         """
-        start, sample = self.frames.start, np.flatnonzero(self.frames.sample)
+        used, start, sample = self._explained, self.frames.start, np.flatnonzero(self.frames.sample)
         if not len(sample) or used - start[sample[0]] < LIMIT:
             return None
         ends = np.unique(self._index.frame[self._index.interval_ends])
@@ -249,7 +236,7 @@ class _OpenFrames:
         full = limit[np.append(start[ends], used)[interval] >= limit]
         return int(np.searchsorted(start, full[0])) if len(full) else None
 
-    def take(self, reading: _Reading, taken: int, *, report_open: bool) -> ByteWindow:
+    def take(self, taken: int, *, report_open: bool) -> ByteWindow:
         """A window of the first frames, which are waited for no longer.
 
         Args:
@@ -259,34 +246,11 @@ class _OpenFrames:
         whole, rest = self._index[:records], self._index[records:]
         self._index = replace(rest, frame=rest.frame - taken)
         frames, self.frames = self.frames[:taken], self.frames[taken:]
-        behind = self.begin(len(reading.data))
+        behind = self._begin(len(self._data))
         lost = [part for part in self._lost if part[0] < behind]
         self._lost = self._lost[len(lost) :]
-        window = ByteWindow(reading.data, reading.base, frames, whole, lost)
-        if report_open:
-            _report_open(window, self._findings)
-        return window
-
-    def begin(self, otherwise: int) -> int:
-        """Position of the first frame."""
-        return int(self.frames.start[0]) if len(self.frames) else otherwise
-
-    def move(self, by: int) -> None:
-        """Count positions from one that is `by` bytes further on."""
-        frames, start = self.frames, self._index.start - by
-        self.frames = replace(
-            frames, start=frames.start - by, limit=frames.limit - by, stop=frames.stop - by
-        )
-        self._index = replace(self._index, start=start)
-        self._lost = [(first - by, behind - by) for first, behind in self._lost]
-
-
-def _report_open(window: ByteWindow, findings: Findings) -> None:
-    """Report samples of a window that no interval end follows."""
-    ends = window.index.interval_ends
-    closed = int(ends[-1]) + 1 if len(ends) else 0
-    waiting = closed + np.flatnonzero(window.index.sample[closed:])
-    if len(waiting):
-        offset = window.base + int(window.index.start[waiting[0]])
-        detail = "expected an interval-end record (1.11) behind these samples"
-        findings.add(Code.INTERVAL_OPEN, offset, detail, count=len(waiting))
+        if report_open and len(waiting := whole.open_samples):
+            offset = self._base + int(whole.start[waiting[0]])
+            detail = "expected an interval-end record (1.11) behind these samples"
+            self._framer.findings.add(Code.INTERVAL_OPEN, offset, detail, count=len(waiting))
+        return ByteWindow(self._data, self._base, frames, whole, lost)

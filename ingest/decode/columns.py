@@ -52,11 +52,6 @@ class Decoded:
     impossible: tuple[Impossible, ...] = ()
     cut: I64 = dataclasses.field(default_factory=lambda: np.empty(0, np.int64))
 
-    def followed_by(self, other: Decoded, between: dict[str, pa.Array]) -> Decoded:
-        """The same rows with columns behind their own: `between`, then those of `other`."""
-        columns = {**self.columns, **between, **other.columns}
-        return replace(self, columns=columns, impossible=self.impossible + other.impossible)
-
 
 @dataclass(frozen=True)
 class Entries:
@@ -109,10 +104,10 @@ def _merge_impossible(parts: list[Decoded], places: list[I64]) -> Iterator[Impos
         for values in part.impossible:
             moved = Impossible(values.field, at[values.record], values.first)
             fields.setdefault(values.field, []).append(moved)
-    for number, several in fields.items():
+    for field, several in fields.items():
         record = np.sort(np.concatenate([values.record for values in several]))
         first = min(several, key=lambda values: int(values.record.min())).first
-        yield Impossible(number, record, first)
+        yield Impossible(field, record, first)
 
 
 def _merge_entries(parts: tuple[Entries, ...], places: list[I64]) -> Entries:
@@ -161,9 +156,21 @@ def decode(layout: Layout, window: U8, starts: I64, lengths: I64, release: str =
             become NULL. Empty if not known: then the bytes of a replaced field are read in each of
             its meanings.
     """
-    return _decode_sequel(
-        _decode_placed(layout, window, starts, lengths, release), window, starts, lengths, release
-    )
+    whole = before = _decode_placed(layout, window, starts, lengths, release)
+    if layout.sequel is None:
+        return whole
+    cut = np.zeros(len(starts), bool)
+    # Each stretch between two texts is decoded for all records at once, since it has one length,
+    # wherever it begins. The tail is that behind the last stretch, up to the end of its part.
+    while sequel := before.layout.sequel:
+        start, following, is_cut, text = _place(before, sequel, window, starts, lengths)
+        cut |= is_cut
+        starts, lengths, part = starts + start, following, sequel.layout
+        before = _decode_placed(part, window, starts, np.minimum(lengths, part.length), release)
+        columns = {**whole.columns, **text, **before.columns}
+        whole = replace(whole, columns=columns, impossible=whole.impossible + before.impossible)
+    tail = _tails(window, starts, before.layout.length, lengths)
+    return replace(whole, tail=tail, cut=np.flatnonzero(cut))
 
 
 def _decode_placed(layout: Layout, window: U8, starts: I64, lengths: I64, release: str) -> Decoded:
@@ -180,56 +187,24 @@ def _decode_placed(layout: Layout, window: U8, starts: I64, lengths: I64, releas
     return merge(parts, np.argsort(np.concatenate(members), kind="stable"))
 
 
-def _decode_sequel(
-    decoded: Decoded, window: U8, starts: I64, lengths: I64, release: str
-) -> Decoded:
-    """`decode` of what follows the fields of fixed offsets: a part, or what is behind texts.
+def _place(
+    before: Decoded, sequel: Sequel, window: U8, starts: I64, lengths: I64
+) -> tuple[I64, I64, Mask, dict[str, pa.Array]]:
+    """The place of a sequel in each record.
 
-    Each stretch between two texts is decoded for all records at once, since it has one length,
-    wherever it begins. The tail is that behind the last stretch, up to the end of its part.
+    Returns:
+        Where it begins, (records,) from what it follows; its bytes, 0 where a record has none;
+        whether what it says reaches behind the end; the column of the text that it follows, if any.
     """
-    layout, cut = decoded.layout, np.zeros(len(starts), bool)
-    whole, before = decoded, decoded
-    while sequel := before.layout.sequel:
-        place = _place(before, sequel, window, starts, lengths)
-        cut |= place.cut
-        starts, lengths = starts + place.start, place.length
-        following = sequel.layout
-        before = _decode_placed(
-            following, window, starts, np.minimum(lengths, following.length), release
-        )
-        whole = whole.followed_by(before, place.columns)
-    if layout.sequel is None:
-        return decoded
-    known = np.full(len(starts), before.layout.length)
-    return replace(whole, tail=_tails_of(window, starts, known, lengths), cut=np.flatnonzero(cut))
-
-
-@dataclass(frozen=True)
-class _Place:
-    """Where what follows begins, (records,) from what it follows, and how many bytes it has.
-
-    `cut`: what it says reaches behind the end. `columns`: the text that it follows, if it does.
-    """
-
-    start: I64
-    length: I64
-    cut: Mask
-    columns: dict[str, pa.Array]
-
-
-def _place(before: Decoded, sequel: Sequel, window: U8, starts: I64, lengths: I64) -> _Place:
-    """The place of a sequel in each record; 0 bytes where it has none."""
     text = before.layout.text
     if text is None:
-        start, size = (_filled(before.columns[name]) for name in (sequel.start, sequel.size))
-        room = np.where((start >= 0) & (size >= 0), lengths - start, -1).clip(0)
-        return _Place(
-            np.where(room > 0, start, 0),
-            np.minimum(size, room).clip(0),
-            (start < 0) | (size > room),
-            {},
+        start, size = (
+            np.asarray(before.columns[name].fill_null(-1).to_numpy(zero_copy_only=False), np.int64)
+            for name in (sequel.start, sequel.size)
         )
+        room = np.where((start >= 0) & (size >= 0), lengths - start, -1).clip(0)
+        is_cut = (start < 0) | (size > room)
+        return np.where(room > 0, start, 0), np.minimum(size, room).clip(0), is_cut, {}
     counted = np.flatnonzero(lengths >= text.end)
     counts = np.zeros(len(starts), np.int64)
     raw = gather(window, starts[counted] + text.offset, COUNT_LENGTH)
@@ -239,13 +214,7 @@ def _place(before: Decoded, sequel: Sequel, window: U8, starts: I64, lengths: I6
     start = np.where(has, text.end + size, 0)
     texts = utf8_texts(pieces(window, np.where(has, starts + text.end, 0), size))
     column = pc.if_else(pa.array(has), texts, pa.scalar(None, texts.type))
-    cut = (lengths > 0) & ~has
-    return _Place(start, np.where(has, lengths - start, 0), cut, {text.name: column})
-
-
-def _filled(numbers: pa.Array) -> I64:
-    """A column as numbers, -1 where it has none."""
-    return np.asarray(numbers.fill_null(-1).to_numpy(zero_copy_only=False), np.int64)
+    return start, np.where(has, lengths - start, 0), (lengths > 0) & ~has, {text.name: column}
 
 
 def gather(window: U8, starts: I64, length: int) -> U8:
@@ -330,15 +299,17 @@ def _decode_equal(layout: Layout, window: U8, starts: I64, length: int, release:
     for name, row in numbers.items():
         columns[name] = as_arrow(row, how.kinds[name], valid.get(name))
     for field, raw in zip(how.opaque, opaques, strict=True):
-        columns[field.name] = _opaque(field, raw)
+        if field.type in DECODERS:
+            columns[field.name] = dictionary(raw, DECODERS[field.type])
+        else:
+            columns[field.name] = strings(raw, np.full(len(raw), raw.shape[1]), pa.binary())
     end = max(layout.length, *(f.end_in(length) for f in layout.fields[-1:]), 0)
     entries, ends = [], np.full(len(starts), end, np.int64)
     for group in layout.groups:
         mask = _have_group(layout, group, how, window, starts, length)
-        located = _locate(group, numbers, mask, length)
-        entries.append(_decode_entries(group, window, starts, located, release))
-        end_of_group = located.start + located.stride * located.count
-        ends = np.where(located.count > 0, np.maximum(ends, end_of_group), ends)
+        found, behind = _decode_group(group, numbers, mask, window, starts, length, release)
+        entries.append(found)
+        ends = np.maximum(ends, behind)
     tails = _tails(window, starts, ends, length)
     return Decoded(layout, columns, tails, tuple(entries), impossible)
 
@@ -362,15 +333,11 @@ def _read(
             target[:, rows] = np.ndarray(shape, band.wire, block, band.offset, strides)
         for field, end, raw in zip(how.opaque, ends, opaques, strict=True):
             raw[rows] = block[:, field.offset : end]
-    rows_by_field = (zip(b.fields, n, strict=True) for b, n in zip(how.bands, numbers, strict=True))
     return {
-        field.name: _landed(field, row) for rows in rows_by_field for field, row in rows
+        field.name: clock_to_unix_us(row) if field.type is Type.CLOCK else row
+        for band, target in zip(how.bands, numbers, strict=True)
+        for field, row in zip(band.fields, target, strict=True)
     }, opaques
-
-
-def _landed(field: Field, row: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """(records,) numbers of a field as they land."""
-    return clock_to_unix_us(row) if field.type is Type.CLOCK else row
 
 
 def _impossible(how: RecordPlan, numbers: dict[str, npt.NDArray[Any]]) -> Iterator[Impossible]:
@@ -382,50 +349,38 @@ def _impossible(how: RecordPlan, numbers: dict[str, npt.NDArray[Any]]) -> Iterat
             yield Impossible(field, beyond, int(row[beyond[0]]))
 
 
-def _opaque(field: Field, raw: U8) -> pa.Array:
-    if field.type in DECODERS:
-        return dictionary(raw, DECODERS[field.type])
-    return strings(raw, np.full(len(raw), raw.shape[1]), pa.binary())
-
-
-@dataclass(frozen=True)
-class _Located:
-    """Where the entries of a group lie: (records,) first byte, distance, count, byte behind."""
-
-    start: I64
-    stride: I64
-    count: I64
-    claimed: I64
-
-
 def _have_group(
     layout: Layout, group: Group, how: RecordPlan, window: U8, starts: I64, length: int
 ) -> Mask:
     """(records,) whether the record has the group: by its release and by its condition."""
+    none, when = np.zeros(len(starts), bool), group.when
     if group.name not in how.groups:
-        return np.zeros(len(starts), bool)
-    if group.when is None:
-        return np.ones(len(starts), bool)
-    field = layout.field(group.when.field)
+        return none
+    if when is None:
+        return ~none
+    field = layout.field(when.field)
     if field.end > length:
-        return np.zeros(len(starts), bool)
-    found, equal = (
-        gather(window, starts + field.offset, group.when.reach),
-        np.zeros(len(starts), bool),
-    )
-    for prefix in group.when.prefixes:
-        same = found[:, : len(prefix)] == np.frombuffer(prefix, np.uint8)
-        equal |= same.all(axis=1)
-    return np.asarray(equal != group.when.negated)
+        return none
+    found = gather(window, starts + field.offset, when.reach)
+    equal = np.zeros(len(starts), bool)
+    for prefix in when.prefixes:
+        equal |= (found[:, : len(prefix)] == np.frombuffer(prefix, np.uint8)).all(axis=1)
+    return np.asarray(equal != when.negated)
 
 
-def _locate(
+def _decode_group(
     group: Group,
     values: dict[str, npt.NDArray[Any]],
     mask: Mask,
+    window: U8,
+    starts: I64,
     length: int,
-) -> _Located:
-    """The entries that records claim and have room for; none where an operand is missing."""
+    release: str,
+) -> tuple[Entries, I64]:
+    """The entries that records claim and have room for, and (records,) the byte behind them.
+
+    There are none where an operand is missing, and the byte is 0. `mask`: records with the group.
+    """
 
     def operand(value: int | str) -> I64:
         if isinstance(value, str) and value in values:
@@ -439,31 +394,20 @@ def _locate(
     operands = (group.start, group.stride, group.count)
     complete = all(o in values for o in operands if isinstance(o, str) and o != REST)
     usable = complete & (start >= 0) & (stride > 0) & (claimed > 0)
-    room = np.where(usable, (length - start) // np.maximum(stride, 1), 0)
-    return _Located(start, stride, np.clip(np.where(usable, claimed, 0), 0, room.clip(0)), claimed)
+    room = (length - start) // stride.clip(1)
+    count = np.where(usable, np.minimum(claimed, room), 0).clip(0)
+    record = np.repeat(np.arange(len(starts)), count)
+    position = np.arange(len(record)) - (np.cumsum(count) - count)[record]
+    at = starts[record] + start[record] + stride[record] * position
+    decoded = decode(group.entry, window, at, stride[record], release)
+    cut = np.flatnonzero(isinstance(group.count, str) & (count < claimed))
+    behind = np.where(count > 0, start + stride * count, 0)
+    return Entries(decoded, record, position, cut), behind
 
 
-def _decode_entries(
-    group: Group, window: U8, starts: I64, located: _Located, release: str
-) -> Entries:
-    record = np.repeat(np.arange(len(starts)), located.count)
-    before = np.cumsum(located.count) - located.count
-    position = np.arange(len(record)) - before[record]
-    at = starts[record] + located.start[record] + located.stride[record] * position
-    decoded = decode(group.entry, window, at, located.stride[record], release)
-    claims = isinstance(group.count, str)
-    cut = np.flatnonzero(claims & (located.count < located.claimed))
-    return Entries(decoded, record, position, cut)
-
-
-def _tails(window: U8, starts: I64, ends: I64, length: int) -> pa.Array:
+def _tails(window: U8, starts: I64, ends: I64 | int, lengths: I64 | int) -> pa.Array:
     """The bytes of each record behind the last one known; NULL where there are none."""
-    return _tails_of(window, starts, ends, np.full(len(starts), length, np.int64))
-
-
-def _tails_of(window: U8, starts: I64, ends: I64, lengths: I64) -> pa.Array:
-    """`_tails` of records of several lengths, (records,)."""
-    spare = lengths - ends
+    spare = np.asarray(lengths - ends)
     if not (spare > 0).any():
         return pa.nulls(len(starts), pa.binary())
     spare = spare.clip(0)

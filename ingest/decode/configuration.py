@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 
@@ -19,38 +18,20 @@ from ..container.windows import ByteWindow
 from .columns import Decoded, decode
 
 SYSTEM = ("mtrsys", "systmid")
-LEVEL = ("mtrsys", "hcpcpeid")
+LEVEL = "hcpcpeid"
+"""The field of MTRSYS with the CP level."""
 SERVICE = "callevel"
 """Bits of MTRSYS with the service level; known if the site has imported its page."""
-IPL = ("mtrsys", "systodst")
+IPL = "systodst"
+"""The field of MTRSYS with the time at which CP was loaded."""
 ZONE = "syszone"
 """The field of MTRSYS with the time zone: seconds east of UTC (believed)."""
-FURTHEST_S = 15 * 3600
-"""No time zone is further from UTC; anything more is another thing in its place."""
 INTERVAL = ("mtrspr", "interval")
 COMMAND = ("mtrscm", "calcmd")
 """Text of a MONITOR SAMPLE command, in the sample of the interval in which it was given."""
 _INTERVAL_OPERAND = re.compile(
     r"\bINT(?:ERVAL|ERVA|ERV|ER|E)?\s+(\d{1,9})(?:\s+(MIN|SEC)[A-Z]*)?\b", re.IGNORECASE
 )
-
-UNKNOWN = "UNKNOWN"
-
-
-@dataclass(frozen=True)
-class AtEnds:
-    """What is configured at some interval ends, a value each.
-
-    Attributes:
-        nominal_s: length that MONITOR was set to; None if not known.
-        ipl_us: when CP was loaded, microseconds since 1970 UTC; None if not known.
-        restated: whether the sample profile was written since the interval end before: monitoring
-            started, or went on after a pause.
-    """
-
-    nominal_s: list[int | None]
-    ipl_us: list[int | None]
-    restated: Mask
 
 
 @dataclass
@@ -66,7 +47,10 @@ class Configuration:
     zone_s: int | None = None
     ipl_us: int | None = None
     nominal_s: int | None = None
-    _latest: dict[str, list[tuple[int, int | None]]] = field(default_factory=dict)
+    _latest: dict[str, list[tuple[int, int | None]]] = field(
+        default_factory=lambda: {"ipl_us": [], "nominal_s": []}
+    )
+    """Number of a record in the window, and value, of what may have changed in it."""
     _profiles: list[I64] = field(default_factory=list)
     _restated: bool = False
 
@@ -83,42 +67,40 @@ class Configuration:
             self.system = self.system or (names[0] if names else "")
             self.level = next((level for level in reversed(_levels(decoded)) if level), self.level)
             self.zone_s = _zone(decoded.columns[ZONE][-1].as_py())
-            self._note("ipl_us", records, ipl_times(decoded))
+            self._latest["ipl_us"] += zip(records.tolist(), ipl_times(decoded), strict=True)
         if name == INTERVAL[0]:
-            lengths = decoded.columns[INTERVAL[1]].to_pylist()
-            self._note("nominal_s", records, [v if v and v > 0 else None for v in lengths])
+            lengths = [v if v and v > 0 else None for v in decoded.columns[INTERVAL[1]].to_pylist()]
+            self._latest["nominal_s"] += zip(records.tolist(), lengths, strict=True)
             self._profiles.append(records)
 
-    def at(self, window: ByteWindow, ends: I64) -> AtEnds:
+    def at(self, window: ByteWindow, ends: I64) -> tuple[list[int | None], list[int | None], Mask]:
         """The configuration at each record of `ends`, by the commands of the window as well.
 
         Forgets the window's records afterwards, but for the latest values.
+
+        Returns:
+            The length that MONITOR was set to, in seconds, and when CP was loaded, in microseconds
+            since 1970 UTC, each None where it is not known; and whether the sample profile was
+            written since the end before: monitoring started, or went on after a pause.
         """
-        if (commands := decode_records(window, COMMAND[0])) is not None:
+        if (commands := decode_records(window.data, window.index, COMMAND[0])) is not None:
             texts = commands[0].columns[COMMAND[1]].to_pylist()
-            lengths = [
-                (n, s)
-                for n, t in zip(commands[1].tolist(), texts, strict=True)
-                if (s := commanded_s(t))
-            ]
-            if lengths:
-                self._latest.setdefault("nominal_s", []).extend(lengths)
-        found = AtEnds(self._at("nominal_s", ends), self._at("ipl_us", ends), self._started(ends))
+            lengths = zip(commands[1].tolist(), map(commanded_s, texts), strict=True)
+            self._latest["nominal_s"] += [(number, s) for number, s in lengths if s]
+        found = self._at("nominal_s", ends), self._at("ipl_us", ends), self._restated_at(ends)
         for name, values in self._latest.items():
-            setattr(self, name, max(values, key=lambda value: value[0])[1])
-        self._latest.clear()
+            if values:
+                setattr(self, name, max(values, key=lambda value: value[0])[1])
+            values.clear()
         return found
 
-    def _note(self, name: str, records: I64, values: list[int | None]) -> None:
-        self._latest.setdefault(name, []).extend(zip(records.tolist(), values, strict=True))
-
     def _at(self, name: str, ends: I64) -> list[int | None]:
-        noted = sorted(self._latest.get(name, []), key=lambda value: value[0])
+        noted = sorted(self._latest[name], key=lambda value: value[0])
         before = np.searchsorted(np.array([n for n, _ in noted], np.int64), ends) - 1
         last: int | None = getattr(self, name)
         return [noted[b][1] if b >= 0 else last for b in before]
 
-    def _started(self, ends: I64) -> Mask:
+    def _restated_at(self, ends: I64) -> Mask:
         profiles = np.sort(np.concatenate([*self._profiles, np.empty(0, np.int64)]))
         before = np.searchsorted(profiles, ends)
         restated = np.diff(before, prepend=0) > 0
@@ -147,42 +129,31 @@ def _zone(value: int | None) -> int | None:
     if value is None:
         return None
     signed = value - (1 << 32) if value >= 1 << 31 else value
-    return signed if abs(signed) <= FURTHEST_S else None
+    # No time zone is further from UTC; anything more is another thing in its place.
+    return signed if abs(signed) <= 15 * 3600 else None
 
 
 def ipl_times(system: Decoded) -> list[int | None]:
     """When CP was loaded, by each MTRSYS record: microseconds since 1970; None if it is short."""
-    column = system.columns[IPL[1]]
+    column = system.columns[IPL]
     clock: U64 = column.fill_null(0).to_numpy(zero_copy_only=False).astype(np.uint64)
     both = zip(tod_to_unix_us(clock).tolist(), column.is_valid().to_pylist(), strict=True)
     return [us if is_valid else None for us, is_valid in both]
 
 
-class Indexed(Protocol):
-    """Bytes with the index of the records in them: a window, or records that were selected."""
-
-    @property
-    def data(self) -> U8:
-        """The bytes."""
-
-    @property
-    def index(self) -> RecordIndex:
-        """Where records are in them."""
-
-
-def decode_records(records: Indexed, name: str) -> tuple[Decoded, I64] | None:
+def decode_records(data: U8, index: RecordIndex, name: str) -> tuple[Decoded, I64] | None:
     """The records of one kind and their numbers; None if there are none."""
-    record, index = layout(name), records.index
+    record = layout(name)
     numbers = index.where(record.domain, record.record)
     if not len(numbers):
         return None
     starts, lengths = index.start[numbers], index.length[numbers]
-    return decode(record, records.data, starts, lengths), numbers
+    return decode(record, data, starts, lengths), numbers
 
 
 def _levels(decoded: Decoded) -> list[str]:
     """The level that each MTRSYS record names, with its bits where the layout has them."""
-    releases = [release_of(level) for level in decoded.columns[LEVEL[1]].to_pylist()]
+    releases = [release_of(level) for level in decoded.columns[LEVEL].to_pylist()]
     if SERVICE not in decoded.columns:
         return releases
     width = decoded.layout.field(SERVICE).length

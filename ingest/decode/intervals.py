@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from ...schemas.arrow import INTERVAL
 from ...store.views.landed_views import GAP, SLACK_S, SLACK_SHARE
-from ..codec import I64, Mask, Rows, as_arrow, moment, tod_to_unix_us
+from ..codec import I64, Mask, Rows, as_arrow, tod_to_unix_us, utc_text
 from ..container.record_index import INTERVAL_END
 from ..container.windows import ByteWindow
 from ..findings import Code, Findings, Tally
@@ -60,35 +60,47 @@ def row_stamps(window: ByteWindow) -> Stamps:
     return Stamps(tod, end, index.start + window.base)
 
 
-@dataclass(frozen=True)
-class ClosedIntervals:
-    """The intervals that a window closes and that have samples.
-
-    Attributes:
-        table: a row each, as it lands.
-        offset: (rows,) where the record that closes it starts in the dump.
-    """
-
-    table: pa.Table
-    offset: I64
+_CLOSED = INTERVAL.append(pa.field("offset", pa.int64()))
+"""The intervals of a dump, and where in it the record that closes each one starts."""
 
 
 @dataclass
 class Intervals:
-    """Closes the intervals of one window after the other, in the order of the dump."""
+    """Closes the intervals of one window after the other in the order of the dump; checks times.
 
-    configuration: Configuration
-    _last_us: int = int(NO_END)
+    Sample and event data are apart: each is written in order, but not the one after the other.
+
+    Attributes:
+        first_us, last_us: time of the first and the last record, microseconds since 1970 UTC.
+    """
+
+    first_us: int | None = None
+    last_us: int | None = None
+    _last_end_us: int = int(NO_END)
     _stretches: int = 0
     _stretch: int = 0
     _known: dict[int, dict[bytes, int]] = field(default_factory=dict)
     """End of each interval so far -> its first record -> its stretch."""
     _first: bytes = b""
     """First sample record of an interval that is not closed yet."""
+    _last: dict[bool, int] = field(default_factory=dict)
+    """Time of the last record, of sample and of event data."""
+    _end: int | None = None
+    _disorder: Tally = field(default_factory=Tally)
+    _closed: list[pa.Table] = field(default_factory=list)
 
-    def close(self, window: ByteWindow) -> ClosedIntervals:
-        """The intervals that a window closes, with what is configured at the end of each."""
+    def close(self, window: ByteWindow, configuration: Configuration) -> pa.Table:
+        """The intervals with samples that a window closes, a row each, as they land.
+
+        Args:
+            configuration: that of the records up to the end of the window.
+        """
         index, ends = window.index, window.index.interval_ends
+        tod_us = tod_to_unix_us(index.tod)
+        if len(tod_us):
+            self.first_us = int(tod_us[0]) if self.first_us is None else self.first_us
+            self.last_us = int(tod_us[-1])
+        self._check_order(window, tod_us)
         # Records of the monitor's own domain are configuration, commands, or end something.
         sample = index.sample & (index.domain != INTERVAL_END[0])
         counts = np.diff(np.cumsum(sample)[ends], prepend=0)
@@ -96,8 +108,8 @@ class Intervals:
         filled = np.flatnonzero(counts)
         firsts = self._first_records(window, np.flatnonzero(sample), ends)
         ends = ends[filled]
-        configured = self.configuration.at(window, ends)
-        end_us = tod_to_unix_us(index.tod[ends])
+        nominal_s, ipl_us, restated = configuration.at(window, ends)
+        end_us = tod_us[ends]
         stretches = [
             self._stretch_of(us, firsts[n])
             for us, n in zip(end_us.tolist(), filled.tolist(), strict=True)
@@ -107,13 +119,49 @@ class Intervals:
             pa.array(end_us),
             pa.array(counts[filled]),
             pa.array(sizes[filled]),
-            pa.array(configured.nominal_s, pa.int64()),
-            pa.array(configured.ipl_us, pa.int64()),
-            pa.array(configured.restated),
+            pa.array(nominal_s, pa.int64()),
+            pa.array(ipl_us, pa.int64()),
+            pa.array(restated),
             pa.array(stretches, pa.int64()),
+            pa.array(index.start[ends] + window.base),
         ]
-        table = pa.Table.from_arrays(columns, schema=INTERVAL)
-        return ClosedIntervals(table, index.start[ends] + window.base)
+        closed = pa.Table.from_arrays(columns, schema=_CLOSED)
+        if len(closed):
+            self._closed.append(closed)
+        return closed.select(INTERVAL.names)
+
+    @property
+    def closed(self) -> pa.Table:
+        """All intervals so far, with column `offset`."""
+        return pa.concat_tables([_CLOSED.empty_table(), *self._closed])
+
+    def lengths(self) -> Lengths:
+        """The lengths of the intervals so far."""
+        closed = self.closed
+        return Lengths(
+            closed["interval_end_us"].to_numpy(),
+            closed["nominal_s"].fill_null(0).to_numpy(),
+            closed["restated"].to_numpy(),
+        )
+
+    def finish(self, findings: Findings) -> None:
+        """Report records out of order, and intervals that come too late, early or are missing."""
+        self._disorder.report(findings, Code.TOD_DISORDER)
+        lengths, offset = self.lengths(), self.closed["offset"].to_numpy()
+        end, back = lengths.end_us, np.flatnonzero(lengths.back)
+        if len(back):
+            first = int(back[0])
+            detail = (
+                f"interval ends {utc_text(int(end[first]))} after {utc_text(int(end[first - 1]))}"
+            )
+            findings.add(Code.TOD_BACK, int(offset[first]), detail, count=len(back))
+        for code, found in ((Code.INTERVAL_GAP, lengths.gap), (Code.CLOCK_SET, lengths.clock_set)):
+            for at in np.flatnonzero(found).tolist():
+                detail = (
+                    f"expected {lengths.usual_s[at]:g} s, found {lengths.seconds[at]:g} s "
+                    f"before {utc_text(int(end[at]))}"
+                )
+                findings.add(code, int(offset[at]), detail)
 
     def _first_records(self, window: ByteWindow, samples: I64, ends: I64) -> list[bytes]:
         """A digest of the first sample record of each interval that ends here, b"" without any."""
@@ -137,11 +185,47 @@ class Intervals:
         known = self._known.setdefault(end_us, {})
         if first in known:
             self._stretch = known[first]
-        elif end_us <= self._last_us:
+        elif end_us <= self._last_end_us:
             self._stretches += 1
             self._stretch = self._stretches
-        known[first], self._last_us = self._stretch, end_us
+        known[first], self._last_end_us = self._stretch, end_us
         return self._stretch
+
+    def _check_order(self, window: ByteWindow, tod_us: I64) -> None:
+        """Find single records out of order; whole intervals are reported by their ends."""
+        index, ends = window.index, window.index.interval_ends
+        for sample, kind in ((True, "sample"), (False, "event")):
+            numbers = np.flatnonzero(index.sample == sample)
+            if not len(numbers):
+                continue
+            times = tod_us[numbers]
+            fell = np.diff(times, prepend=self._last.get(sample, times[0])) < 0
+            if sample:
+                fell &= ~self._reported_by_ends(tod_us, numbers, ends)
+            self._last[sample] = int(times[-1])
+            places = numbers[fell]
+            if len(places):
+                first = utc_text(int(tod_us[places[0]]))
+                detail = (
+                    f"{kind} records with an earlier time than the one before, first at {first}"
+                )
+                offsets = index.start[places] + window.base
+                self._disorder.note(Code.TOD_DISORDER, kind, offsets, detail)
+        if len(ends):
+            self._end = int(tod_us[ends[-1]])
+
+    def _reported_by_ends(self, tod_us: I64, numbers: I64, ends: I64) -> Mask:
+        """(numbers,) the first sample behind an interval end whose own interval ends no later.
+
+        A fall there is that of a whole interval. Where the next end is later, the sample was put
+        behind an end that it belongs before.
+        """
+        first = np.concatenate([[True], np.isin(numbers[:-1], ends)])
+        following = np.searchsorted(ends, numbers)
+        limits = np.iinfo(np.int64)
+        before = np.concatenate([[limits.min if self._end is None else self._end], tod_us[ends]])
+        after = np.append(tod_us[ends], limits.max)
+        return np.asarray(first & (after[following] <= before[following]))
 
 
 F64 = npt.NDArray[np.float64]
@@ -164,9 +248,9 @@ class Lengths:
     @functools.cached_property
     def seconds(self) -> F64:
         """Since the interval before; NaN at the first."""
-        return np.diff(self.end_us, prepend=self.end_us[:1]) / 1e6 + np.where(
-            self._first, np.nan, 0
-        )
+        seconds = np.diff(self.end_us, prepend=self.end_us[:1]) / 1e6
+        seconds[:1] = np.nan
+        return seconds
 
     @functools.cached_property
     def usual_s(self) -> F64:
@@ -180,9 +264,7 @@ class Lengths:
         longest = np.fmax(np.fmax(set_s, before), (set_s + before + SLACK_S) / GAP)
         usual = np.where(self._changed, np.fmin(self.seconds, longest), set_s)
         usual = np.where(np.isnan(set_s), np.median(forward) if len(forward) else np.nan, usual)
-        return np.where(
-            self.restated, np.fmin(usual, np.where(self.back, usual, self.seconds)), usual
-        )
+        return np.where(self.restated & ~self.back, np.fmin(usual, self.seconds), usual)
 
     @functools.cached_property
     def back(self) -> Mask:
@@ -209,8 +291,9 @@ class Lengths:
         for other in (following, earlier):
             is_usual |= np.abs(self.seconds + other - 2 * self.usual_s) <= slack
             is_usual |= np.abs(self.seconds - other) <= slack
-        judged = ~(self.back | self.gap | self._changed | self.restated | np.isnan(self._set_s))
-        return np.asarray(judged & ~is_usual & ~self._first)
+        unknown = np.isnan(self._set_s) | np.isnan(self.seconds)
+        judged = ~(self.back | self.gap | self._changed | self.restated | unknown)
+        return np.asarray(judged & ~is_usual)
 
     @functools.cached_property
     def _set_s(self) -> F64:
@@ -223,107 +306,9 @@ class Lengths:
         before = _shifted(self._set_s, 1)
         return np.asarray((self._set_s != before) & ~np.isnan(before))
 
-    @property
-    def _first(self) -> Mask:
-        return np.asarray(np.arange(len(self.end_us)) == 0)
-
 
 def _shifted(values: npt.NDArray[Any], by: int, fill: Any = np.nan) -> npt.NDArray[Any]:
     """The values of so many intervals before; of those behind, if less than 0."""
     shifted = np.roll(values, by)
     shifted[slice(0, by) if by > 0 else slice(by, None)] = fill
     return shifted
-
-
-@dataclass
-class TimeStampChecks:
-    """Checks one window after the other; keeps the last time stamps, and every interval end.
-
-    Sample and event data are apart: each is written in order, but not the one after the other.
-    """
-
-    _last: dict[bool, int] = field(default_factory=dict)
-    _disorder: Tally = field(default_factory=Tally)
-    _closed: list[ClosedIntervals] = field(default_factory=list)
-    _end: int | None = None
-
-    def take(self, window: ByteWindow, closed: ClosedIntervals) -> None:
-        """Compare the time stamps of a window.
-
-        Args:
-            closed: the intervals that end in it.
-        """
-        index = window.index
-        tod = tod_to_unix_us(index.tod)
-        ends = index.interval_ends
-        for sample in (True, False):
-            self._within(window, tod, np.flatnonzero(index.sample == sample), ends, sample)
-        if len(ends):
-            self._end = int(tod[ends[-1]])
-        if len(closed.offset):
-            self._closed.append(closed)
-
-    def lengths(self) -> Lengths:
-        """The lengths of the intervals so far."""
-        columns = {"interval_end_us": 0, "nominal_s": 0, "restated": False}
-        parts = [
-            [c.table[name].fill_null(fill).to_numpy() for name, fill in columns.items()]
-            for c in self._closed
-        ]
-        if not parts:
-            return Lengths(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.bool_))
-        end_us, nominal_s, restated = map(np.concatenate, zip(*parts, strict=True))
-        return Lengths(end_us, nominal_s, restated.astype(np.bool_))
-
-    def finish(self, findings: Findings) -> None:
-        """Report records out of order, and intervals that come too late, early or are missing."""
-        self._disorder.report(findings, Code.TOD_DISORDER)
-        lengths = self.lengths()
-        if not len(lengths.end_us):
-            return
-        end, offset = lengths.end_us, np.concatenate([c.offset for c in self._closed])
-        back = np.flatnonzero(lengths.back)
-        if len(back):
-            first = int(back[0])
-            detail = f"interval ends {_time(int(end[first]))} after {_time(int(end[first - 1]))}"
-            findings.add(Code.TOD_BACK, int(offset[first]), detail, count=len(back))
-        for code, found in ((Code.INTERVAL_GAP, lengths.gap), (Code.CLOCK_SET, lengths.clock_set)):
-            for at in np.flatnonzero(found).tolist():
-                detail = (
-                    f"expected {lengths.usual_s[at]:g} s, found {lengths.seconds[at]:g} s "
-                    f"before {_time(int(end[at]))}"
-                )
-                findings.add(code, int(offset[at]), detail)
-
-    def _within(self, window: ByteWindow, tod: I64, numbers: I64, ends: I64, sample: bool) -> None:
-        """Find single records out of order; whole intervals are reported by their ends."""
-        if not len(numbers):
-            return
-        times = tod[numbers]
-        fell = np.diff(times, prepend=self._last.get(sample, times[0])) < 0
-        if sample:
-            fell &= ~self._reported_by_ends(tod, numbers, ends)
-        self._last[sample] = int(times[-1])
-        places = numbers[fell]
-        if len(places):
-            kind, first = "sample" if sample else "event", _time(int(tod[places[0]]))
-            detail = f"{kind} records with an earlier time than the one before, first at {first}"
-            offsets = window.index.start[places] + window.base
-            self._disorder.note(Code.TOD_DISORDER, kind, offsets, detail)
-
-    def _reported_by_ends(self, tod: I64, numbers: I64, ends: I64) -> Mask:
-        """(numbers,) the first sample behind an interval end whose own interval ends no later.
-
-        A fall there is that of a whole interval. Where the next end is later, the sample was put
-        behind an end that it belongs before.
-        """
-        first = np.concatenate([[True], np.isin(numbers[:-1], ends)])
-        following = np.searchsorted(ends, numbers)
-        limits = np.iinfo(np.int64)
-        before = np.concatenate([[limits.min if self._end is None else self._end], tod[ends]])
-        after = np.append(tod[ends], limits.max)
-        return np.asarray(first & (after[following] <= before[following]))
-
-
-def _time(us: int) -> str:
-    return f"{moment(us):%Y-%m-%d %H:%M:%S.%f} UTC"

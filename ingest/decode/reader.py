@@ -10,33 +10,22 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...core.errors import DumpError
-from ...schemas.arrow import (
-    CODE,
-    ENTRY,
-    QUARANTINE,
-    RAW,
-    arrow_schema,
-    arrow_type,
-    inherited,
-)
+from ...schemas.arrow import CODE, ENTRY, QUARANTINE, RAW, arrow_schema, arrow_type, inherited
+from ...schemas.field import HEADER_LENGTH
 from ...schemas.layout import Kind, Layout
-from ...schemas.registry import by_record
-from ...schemas.release import UNNAMED
+from ...schemas.registry import by_record, record_names
+from ...schemas.release import UNNAMED, parse_release
 from ..codec import I64, U8
 from ..container.monwrite import Framer
 from ..container.record_index import FRAME, SYSTEM
 from ..container.source import Source
 from ..container.windows import ByteWindow
-from ..findings import Code, Findings, FindingSeverity
+from ..findings import Code, Findings, FindingSeverity, Tally
 from .columns import Decoded, copied, decode, pieces
 from .configuration import Configuration
-from .intervals import NO_END, ClosedIntervals, Intervals, Stamps, row_stamps
-from .record_findings import RecordFindings
+from .intervals import NO_END, Intervals, Stamps, row_stamps
 
 Tables = list[tuple[str, pa.Table]]
-
-JUDGED = 16 * FRAME
-"""Bytes that a dump has at least of which too much can be lost: a few frames prove nothing."""
 
 
 ENOUGH_BYTES = 1024 * 1024
@@ -53,37 +42,129 @@ class Records:
     stamps: Stamps
 
 
+def _joined(parts: list[Records]) -> Records:
+    """Records whose bytes lie end to end in each part, as one."""
+    lengths = np.concatenate([p.lengths for p in parts])
+    return Records(
+        np.concatenate([p.data for p in parts]),
+        np.cumsum(lengths) - lengths,
+        lengths,
+        Stamps.joined([p.stamps for p in parts]),
+    )
+
+
 @dataclass
-class RecordBuffer:
-    """Copies of records of one layout, over several windows, until there are enough to decode.
+class RecordFindings:
+    """Counts what is wrong with records and frames; reports it once a dump."""
 
-    Most layouts have a handful of records an interval; decoding them window by window would cost
-    more in calls than in bytes.
-    """
+    _tally: Tally = field(default_factory=Tally)
+    _frames: int = 0
+    _empty: list[tuple[int, int]] = field(default_factory=list)
+    """Number and offset of every frame of zeros."""
 
-    _waiting: list[Records] = field(default_factory=list)
+    def note_unknown(self, kind: tuple[int, int], offsets: I64) -> None:
+        """Count records without a layout. `offsets`: (records,) where they start in the dump."""
+        name = record_names().get(kind, "unknown").upper()
+        self._tally.note(Code.LAYOUT_UNKNOWN, kind, offsets, f"record {kind[0]}.{kind[1]} ({name})")
 
-    def add(self, records: Records) -> Records | None:
-        """Add records; returns all buffered ones once they are enough, else None."""
-        if not self._waiting and records.lengths.sum() >= ENOUGH_BYTES:
-            return records
-        data = copied(records.data, records.starts, records.lengths)
-        starts = np.cumsum(records.lengths) - records.lengths
-        self._waiting.append(Records(data, starts, records.lengths, records.stamps))
-        return self.take() if sum(len(p.data) for p in self._waiting) >= ENOUGH_BYTES else None
+    def note(self, decoded: Decoded, offsets: I64, level: str) -> None:
+        """Count records longer than their layout or withdrawn, and those with impossible values.
 
-    def take(self) -> Records | None:
-        """Remove and return all records, end to end; None if there are none."""
-        parts, self._waiting = self._waiting, []
-        if not parts:
-            return None
-        lengths = np.concatenate([p.lengths for p in parts])
-        return Records(
-            np.concatenate([p.data for p in parts]),
-            np.cumsum(lengths) - lengths,
-            lengths,
-            Stamps.joined([p.stamps for p in parts]),
-        )
+        `offsets`: (records,) where they start in the dump. `level`: of CP, empty if not known.
+        """
+        layout, until = decoded.layout, decoded.layout.until
+        if until and level and parse_release(level).is_behind(parse_release(until)):
+            detail = f"records of {layout.name}: none after {until} by the layout"
+            self._tally.note(Code.RECORD_WITHDRAWN, layout.name, offsets, detail)
+        if decoded.tail.null_count < len(decoded.tail):
+            longer = decoded.tail.is_valid().to_numpy(zero_copy_only=False)
+            length = layout.length + pc.max(pc.binary_length(decoded.tail)).as_py()
+            detail = f"records of {layout.name}: {length} bytes, {layout.length} known"
+            self._tally.note(Code.RECORD_LONGER, layout.name, offsets[longer], detail)
+        self._note_values(decoded, offsets)
+
+    def note_records(self, code: Code, layout: Layout, offsets: I64) -> None:
+        """Count records of a layout under a code; nothing is said of them but their kind."""
+        self._tally.note(code, layout.name, offsets, f"records of {layout.name}")
+
+    def note_entries(self, decoded: Decoded, offsets: I64) -> None:
+        """Count blocks of application data that a guest was writing, and impossible values.
+
+        `offsets`: (entries,) where the record of each starts in the dump.
+        """
+        if decoded.layout.syncs:
+            # The guest was writing when CP sampled.
+            counts = [decoded.columns[field.name] for field in decoded.layout.syncs]
+            torn = np.flatnonzero(pc.fill_null(pc.not_equal(*counts), False))
+            self.note_records(Code.BLOCK_TORN, decoded.layout, offsets[torn])
+        self._note_values(decoded, offsets)
+
+    def note_frames(self, window: ByteWindow, findings: Findings) -> None:
+        """Report each broken frame of a window, and count its frames of zeros."""
+        frames = window.frames
+        for frame in window.broken_frames.tolist():
+            _report_broken(window, frame, findings)
+        is_empty = frames.broken & (frames.stop == frames.start)
+        is_empty &= frames.limit - frames.start == FRAME
+        is_empty[window.broken_frames] = False
+        offsets = (frames.start[is_empty] + window.base).tolist()
+        numbers = (np.flatnonzero(is_empty) + self._frames).tolist()
+        self._empty += zip(numbers, offsets, strict=True)
+        self._frames += len(frames)
+
+    def finish(self, findings: Findings) -> None:
+        """Report what was counted; frames of zeros in a row together."""
+        numbers = np.array([number for number, _ in self._empty], np.int64)
+        for run in np.split(np.arange(len(numbers)), np.flatnonzero(np.diff(numbers) != 1) + 1):
+            if len(run):
+                offset = self._empty[int(run[0])][1]
+                detail = "expected a record at its first byte, found zeros only"
+                effect = "its records are not in the dump"
+                findings.add(Code.FRAME_EMPTY, offset, detail, effect, count=len(run))
+        self._tally.report(findings, Code.LAYOUT_UNKNOWN, effect="kept raw")
+        for code in (
+            Code.RECORD_WITHDRAWN,
+            Code.RECORD_LONGER,
+            Code.GROUP_CUT,
+            Code.BLOCK_TORN,
+            Code.VALUE_IMPOSSIBLE,
+        ):
+            self._tally.report(findings, code)
+
+    def _note_values(self, decoded: Decoded, offsets: I64) -> None:
+        """Count values that no system can have, and texts and parts that are cut.
+
+        The first impossible value of each field is described.
+        """
+        self.note_records(Code.GROUP_CUT, decoded.layout, offsets[decoded.cut])
+        for impossible in decoded.impossible:
+            limit, first = impossible.field.limit, impossible.first
+            name = f"{decoded.layout.name}.{impossible.field.name}"
+            detail = f"{name}: expected at most {limit}, found {first} (X'{first:016X}')"
+            self._tally.note(Code.VALUE_IMPOSSIBLE, name, offsets[impossible.record], detail)
+
+
+def _report_broken(window: ByteWindow, frame: int, findings: Findings) -> None:
+    """Report the bytes in place of a record's header, and what is skipped because of them."""
+    start, behind = int(window.frames.stop[frame]), int(window.frames.limit[frame])
+    head = window.data[start : start + 8].tobytes()
+    length, room = int.from_bytes(head[:2], "big"), behind - start
+    if length < HEADER_LENGTH:
+        code = Code.RECORD_SHORT
+    elif length > room:
+        code = Code.RECORD_LONG
+    else:
+        code = Code.HEADER_BAD
+    first, behind_last = np.searchsorted(window.index.frame, [frame, frame + 1])
+    expected = f"length {HEADER_LENGTH} to {room}"
+    if code is Code.HEADER_BAD:
+        expected += ", then zeros, and a time stamp that is not zero"
+    detail = (
+        f"record {behind_last - first} of its frame: expected {expected}, "
+        f"found {length} ({head.hex(' ')})"
+    )
+    effect = f"{room} bytes up to the end of the frame kept in quarantine; landing continues"
+    findings.add(code, window.base + start, detail, effect)
 
 
 @dataclass
@@ -117,7 +198,8 @@ class ByteCounts:
     @property
     def is_mostly_lost(self) -> bool:
         """Whether more than half of a dump of some size was not understood."""
-        return self.size >= JUDGED and 2 * self.quarantined > self.size
+        # A few frames prove nothing.
+        return self.size >= 16 * FRAME and 2 * self.quarantined > self.size
 
     def as_dict(self) -> dict[str, int]:
         """The parts by name."""
@@ -142,20 +224,16 @@ class Reader:
     bytes: ByteCounts = field(default_factory=ByteCounts)
     framer: Framer = field(default_factory=lambda: Framer(Findings()))
     """It works on another thread, so it has findings of its own until the end."""
-    closed: ClosedIntervals = field(init=False)
-    """The intervals that the last window closed."""
-    intervals: int = 0
-    first_us: int | None = None
-    last_us: int | None = None
-    first_end_us: int | None = None
-    _last_end_us: int | None = None
-    _buffers: dict[Layout, RecordBuffer] = field(default_factory=dict)
+    intervals: Intervals = field(default_factory=Intervals)
+    _buffers: dict[Layout, list[Records]] = field(default_factory=dict)
+    """Copies of records, over several windows, until there are enough to decode."""
     _record_findings: RecordFindings = field(default_factory=RecordFindings)
-    _closer: Intervals = field(init=False)
 
-    def __post_init__(self) -> None:
-        """Intervals are closed by the configuration that is read here."""
-        self._closer = Intervals(self.configuration)
+    @property
+    def ends_us(self) -> list[int]:
+        """Interval ends so far, microseconds since 1970 UTC."""
+        ends: list[int] = self.intervals.closed["interval_end_us"].to_pylist()
+        return ends
 
     @property
     def span_us(self) -> tuple[int | None, int | None]:
@@ -163,9 +241,10 @@ class Reader:
 
         Where the clock was set back in between, from the earliest interval end to the latest.
         """
-        first = [us for us in (self.first_us, self.first_end_us) if us is not None]
-        last = [us for us in (self.last_us, self._last_end_us) if us is not None]
-        return min(first, default=None), max(last, default=None)
+        first_us, last_us = self.intervals.first_us, self.intervals.last_us
+        if first_us is None or last_us is None:
+            return None, None
+        return min([first_us, *self.ends_us]), max([last_us, *self.ends_us])
 
     @property
     def level(self) -> str:
@@ -178,9 +257,6 @@ class Reader:
         Rows of one table come in the order of the dump, over all windows.
         """
         index, stamps = window.index, row_stamps(window)
-        if len(stamps):
-            self.first_us = int(stamps.tod_us[0]) if self.first_us is None else self.first_us
-            self.last_us = int(stamps.tod_us[-1])
         tables: Tables = []
         unknown: list[I64] = []
         for kind, chosen in sorted(index.by_kind(), key=self._configuration_first):
@@ -194,24 +270,45 @@ class Reader:
             self.bytes.decoded += int(lengths.sum())
             if layout.kind is Kind.CONFIG:
                 tables += self._configured(layout, records, chosen)
-            elif ready := self._buffers.setdefault(layout, RecordBuffer()).add(records):
+            elif ready := self._buffered(layout, records):
                 tables += self._decode(layout, ready)
         if unknown:
             chosen = np.sort(np.concatenate(unknown))
             tables.append(("record_raw", _raw_table(window, stamps, chosen)))
             self.bytes.raw += int(index.length[chosen].sum())
-        tables += self._intervals(window)
+        closed = self.intervals.close(window, self.configuration)
+        if len(closed):
+            tables.append(("interval", closed))
         return tables + self._quarantine(window)
 
     def rest(self) -> Tables:
         """The tables of the buffered records, once there are no more windows."""
-        waiting = [(layout, buffer.take()) for layout, buffer in self._buffers.items()]
-        return [
-            table for layout, ready in waiting if ready for table in self._decode(layout, ready)
-        ]
+        waiting = [(layout, _joined(parts)) for layout, parts in self._buffers.items() if parts]
+        for parts in self._buffers.values():
+            parts.clear()
+        return [table for layout, ready in waiting for table in self._decode(layout, ready)]
+
+    def _buffered(self, layout: Layout, records: Records) -> Records | None:
+        """The records of a layout that are enough to decode, with these; None if they are not yet.
+
+        Most layouts have a handful of records an interval; decoding them window by window would
+        cost more in calls than in bytes.
+        """
+        waiting = self._buffers.setdefault(layout, [])
+        if not waiting and records.lengths.sum() >= ENOUGH_BYTES:
+            return records
+        data = copied(records.data, records.starts, records.lengths)
+        starts = np.cumsum(records.lengths) - records.lengths
+        waiting.append(replace(records, data=data, starts=starts))
+        if sum(len(p.data) for p in waiting) < ENOUGH_BYTES:
+            return None
+        ready = _joined(waiting)
+        waiting.clear()
+        return ready
 
     def finish(self) -> None:
         """Check the byte counts, and report the findings that come once a dump."""
+        self.intervals.finish(self.findings)
         self.findings.merge(self.framer.findings)
         self.bytes.size = self.source.size
         self.bytes.decoded += self.framer.control_bytes
@@ -299,7 +396,8 @@ class Reader:
             if group.count != 1:
                 decoded = _identified(decoded, position)
             layout = decoded.layout
-            self._record_findings.note_cut(layout, stamps.offset[entries.cut])
+            cut = stamps.offset[entries.cut]
+            self._record_findings.note_records(Code.GROUP_CUT, layout, cut)
             record = pa.array(entries.record)
             above = {field.name: keys[field.name].take(record) for field in inherited(layout)}
             inside = stamps[entries.record]
@@ -313,18 +411,6 @@ class Reader:
                 tables.append((layout.name, table))
                 tables += self._entries(decoded, inside, above)
         return tables
-
-    def _intervals(self, window: ByteWindow) -> Tables:
-        self.closed = self._closer.close(window)
-        table = self.closed.table
-        if not len(table):
-            return []
-        self.intervals += len(table)
-        ends = table["interval_end_us"].to_numpy()
-        first, last = int(ends.min()), int(ends.max())
-        self.first_end_us = min(first, first if self.first_end_us is None else self.first_end_us)
-        self._last_end_us = max(last, last if self._last_end_us is None else self._last_end_us)
-        return [("interval", table)]
 
     def _quarantine(self, window: ByteWindow) -> Tables:
         """Bytes that are no records: filler where they are zeros or behind a frame's end."""

@@ -13,12 +13,11 @@ import numpy as np
 import pyarrow as pa
 
 from ...schemas.field import HEADER, HEADER_LENGTH, LARGEST_COUNT, REST, Field, Type
-from ...schemas.layout import Group, Layout, Sequel
+from ...schemas.layout import Group, Layout
 from ...schemas.structs import raw_name, struct
-from ..codec import moment, tod_to_unix_us
+from ..codec import moment, tod_to_unix_us, utc_text
 from .record_filter import SelectedRecord
 
-TOD_UNITS_PER_S = 4096e6
 HEADER_MEANING = {
     "mrhdrlen": "bytes of the record",
     "mrhdrzer": "always 0",
@@ -120,7 +119,11 @@ class _Part:
             if raw is not None:
                 yield from self._bits(layout, field)
         if layout.sequel:
-            yield from self._sequel(layout.sequel, values)
+            # The fields of a part, or behind a text.
+            base: int = values[f"_{layout.sequel.start}_at"]
+            limit = base + int(values[f"_{layout.sequel.start}_has"])
+            part = _Part(self.record, base, limit, self.group)
+            yield from part.lines(layout.sequel.layout, values)
             return
         for group in layout.groups:
             yield from self._entries(group, values)
@@ -128,12 +131,6 @@ class _Part:
         if tail:
             start = self.limit - len(tail)
             yield from _stretch("tail", start, self.record[: self.limit], self.group)
-
-    def _sequel(self, sequel: Sequel, values: Mapping[str, Any]) -> Iterator[FieldLine]:
-        """The fields of a part, or behind a text."""
-        base: int = values[f"_{sequel.start}_at"]
-        limit = base + int(values[f"_{sequel.start}_has"])
-        yield from _Part(self.record, base, limit, self.group).lines(sequel.layout, values)
 
     def _bits(self, layout: Layout, field: Field) -> Iterator[FieldLine]:
         for bit in layout.bits_of(field):
@@ -185,38 +182,16 @@ def _named(layout: Layout, field: Field, raw: bytes | None) -> str:
 def _note(field: Field, value: Any) -> str:
     """A clock as a time in UTC, a duration in seconds."""
     if field.type is Type.CLOCK and value is not None and value <= LARGEST_COUNT:
-        return f"{moment(value):%Y-%m-%d %H:%M:%S.%f} UTC"
+        return utc_text(value)
     if field.type is Type.TOD and value:
-        us = int(tod_to_unix_us(np.array([value], np.uint64))[0])
-        return f"{moment(us):%Y-%m-%d %H:%M:%S.%f} UTC"
+        return utc_text(int(tod_to_unix_us(np.array([value], np.uint64))[0]))
     if field.type is Type.TIMER and value:
-        return f"{value / TOD_UNITS_PER_S:,.6f} s"
+        return f"{value / 4096e6:,.6f} s"  # 4096 units of the clock are a microsecond
     return ""
 
 
 SHOWN = 16
 """Bytes of a field that a table shows; the hexdump and the other formats have all of them."""
-
-ROWS = pa.schema(
-    [
-        ("dump", pa.string()),
-        ("record_offset", pa.int64()),
-        ("tod", pa.timestamp("us")),
-        ("domain", pa.int64()),
-        ("record", pa.int64()),
-        ("name", pa.string()),
-        ("field", pa.string()),
-        ("offset", pa.int64()),
-        ("length", pa.int64()),
-        ("bytes", pa.string()),
-        ("value", pa.string()),
-        ("note", pa.string()),
-        ("unit", pa.string()),
-        ("role", pa.string()),
-        ("provenance", pa.string()),
-        ("meaning", pa.string()),
-    ]
-)
 
 
 def heading(record: SelectedRecord, dump: str) -> str:
@@ -225,18 +200,27 @@ def heading(record: SelectedRecord, dump: str) -> str:
     number = f"{record.domain}.{record.record}"
     title = f"  {layout.title}" if layout and layout.title else ""
     basis = f"{layout.kind}, layout {layout.provenance}" if layout else "no layout known"
-    when = f"{moment(record.tod_us):%Y-%m-%d %H:%M:%S.%f} UTC"
+    place = f"offset {record.offset:#x} of {dump}, {len(record.data)} bytes"
     return (
         f"{record.name or 'unknown record'} ({number}){title}\n"
-        f"{when}, offset {record.offset:#x} of {dump}, {len(record.data)} bytes, {basis}\n"
+        f"{utc_text(record.tod_us)}, {place}, {basis}\n"
     )
 
 
 def table(lines: Sequence[FieldLine]) -> pa.Table:
     """The lines that have bytes, for a reader: bits and entries are indented."""
     shown = [line for line in lines if line.raw is not None]
-    columns = {n: pa.array([value(x) for x in shown], kind) for n, (kind, value) in COLUMNS.items()}
-    return pa.table(columns)
+    return pa.table(
+        {
+            "field": [_indented_name(line) for line in shown],
+            "offset": [line.offset for line in shown],
+            "hex": [f"{line.offset:04X}" for line in shown],
+            "bytes": [_short(line.raw or b"") for line in shown],
+            "value": [_value_text(line) for line in shown],
+            "unit": [line.field.unit if line.field else "" for line in shown],
+            "meaning": [line.meaning for line in shown],
+        }
+    )
 
 
 def footnote(lines: Sequence[FieldLine]) -> str:
@@ -248,7 +232,11 @@ def footnote(lines: Sequence[FieldLine]) -> str:
 def rows(record: SelectedRecord, lines: Sequence[FieldLine], dump: str) -> pa.Table:
     """A row for each line, with the place of its record; values as text."""
     about = _about(record, dump)
-    return pa.Table.from_pylist([about | _row(line) for line in lines], schema=ROWS)
+    rows = [about | _row(line) for line in lines]
+    numbers = ("record_offset", "domain", "record", "offset", "length")
+    kinds = {"tod": pa.timestamp("us"), **dict.fromkeys(numbers, pa.int64())}
+    schema = pa.schema([(name, kinds.get(name, pa.string())) for name in rows[0]])
+    return pa.Table.from_pylist(rows, schema=schema)
 
 
 def document(record: SelectedRecord, lines: Sequence[FieldLine], dump: str) -> dict[str, Any]:
@@ -321,18 +309,6 @@ def _short(raw: bytes) -> str:
     return raw[:SHOWN].hex(" ", -4).upper() + more
 
 
-COLUMNS: dict[str, tuple[pa.DataType, Callable[[FieldLine], Any]]] = {
-    "field": (pa.string(), _indented_name),
-    "offset": (pa.int64(), lambda line: line.offset),
-    "hex": (pa.string(), lambda line: f"{line.offset:04X}"),
-    "bytes": (pa.string(), lambda line: _short(line.raw or b"")),
-    "value": (pa.string(), _value_text),
-    "unit": (pa.string(), lambda line: line.field.unit if line.field else ""),
-    "meaning": (pa.string(), lambda line: line.meaning),
-}
-"""What a reader sees of a line: type and value of each column."""
-
-
 WIDTH = 16
 EBCDIC = "cp037"
 PALETTE = ("cyan", "yellow", "green", "magenta")
@@ -365,7 +341,9 @@ def hexdump(record: bytes, lines: Sequence[FieldLine], paint: Paint = plain) -> 
                 continue
             cells += "|" if at in starts else " "
             cells += paint(f"{record[at]:02X}", colours[at])
-            letters += paint(_letter(record[at]), colours[at])
+            letter = record[at : at + 1].decode(EBCDIC)
+            is_shown = letter.isascii() and letter.isprintable()
+            letters += paint(letter if is_shown else ".", colours[at])
             names += [paint(name, colours[at]) for name in starts.get(at, ())]
         spare = " " * max(first + WIDTH - len(record), 0)
         yield f"+{first:04X} {cells}  *{letters}{spare}*  {' '.join(names)}".rstrip()
@@ -386,8 +364,3 @@ def _marks(record: bytes, lines: Sequence[FieldLine]) -> tuple[dict[int, list[st
         colours[line.offset : line.offset + line.length] = [PALETTE[turn]] * line.length
         turn = (turn + 1) % len(PALETTE)
     return starts, colours
-
-
-def _letter(byte: int) -> str:
-    letter = bytes([byte]).decode(EBCDIC)
-    return letter if letter.isascii() and letter.isprintable() else "."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,27 +12,10 @@ from ..codec import tod_to_unix_us
 from ..container.monwrite import Framer
 from ..container.source import Progress, Source
 from ..container.windows import ByteWindow, prefetched
-from ..decode.columns import Decoded
 from ..decode.configuration import INTERVAL, SYSTEM, Configuration, decode_records, ipl_times
-from ..decode.intervals import Intervals, TimeStampChecks
-from ..decode.record_findings import RecordFindings
+from ..decode.intervals import Intervals
+from ..decode.reader import RecordFindings
 from ..findings import Code, Findings
-
-UNKNOWN = "unknown"
-"""In place of a layout's provenance, where there is no layout."""
-
-
-TABLE = pa.schema(
-    [
-        ("domain", pa.int64()),
-        ("record", pa.int64()),
-        ("name", pa.string()),
-        ("layout", pa.string()),
-        ("records", pa.int64()),
-        ("bytes", pa.int64()),
-        ("share", pa.float64()),
-    ]
-)
 
 
 @dataclass(frozen=True)
@@ -73,13 +55,8 @@ class Inventory:
     starts: list[Start] = field(default_factory=list)
     configuration: Configuration = field(default_factory=Configuration)
     findings: Findings = field(default_factory=Findings)
-    _time_stamps: TimeStampChecks = field(default_factory=TimeStampChecks, compare=False)
+    _intervals: Intervals = field(default_factory=Intervals, compare=False)
     _record_findings: RecordFindings = field(default_factory=RecordFindings, compare=False)
-    _closer: Intervals = field(init=False, compare=False)
-
-    def __post_init__(self) -> None:
-        """Intervals are closed by the configuration that is read here."""
-        self._closer = Intervals(self.configuration)
 
     @property
     def interval_s(self) -> float | None:
@@ -91,9 +68,8 @@ class Inventory:
     @property
     def gaps(self) -> list[tuple[int, int]]:
         """The interval ends around every stretch of time in which intervals are missing."""
-        lengths = self._time_stamps.lengths()
-        behind = np.flatnonzero(lengths.gap)
-        ends = lengths.end_us
+        lengths = self._intervals.lengths()
+        behind, ends = np.flatnonzero(lengths.gap), lengths.end_us
         return list(zip(ends[behind - 1].tolist(), ends[behind].tolist(), strict=True))
 
     @property
@@ -118,17 +94,16 @@ class Inventory:
             if kind not in by_record():
                 self._record_findings.note_unknown(kind, index.start[numbers] + window.base)
         for name in (SYSTEM[0], INTERVAL[0]):
-            if (records := decode_records(window, name)) is not None:
+            if (records := decode_records(window.data, window.index, name)) is not None:
                 self.configuration.take(*records)
                 if name == SYSTEM[0]:
-                    self._note_starts(records[0], tod[records[1]].tolist())
-        closed = self._closer.close(window)
-        self.ends_us += closed.table["interval_end_us"].to_pylist()
-        self._time_stamps.take(window, closed)
+                    started = zip(tod[records[1]].tolist(), ipl_times(records[0]), strict=True)
+                    for at_us, ipl_us in started:
+                        again = None not in (ipl_us, self.ipl_us) and self.ipl_us != ipl_us
+                        self.starts.append(Start(at_us, ipl_us, again))
+        closed = self._intervals.close(window, self.configuration)
+        self.ends_us += closed["interval_end_us"].to_pylist()
         self._record_findings.note_frames(window, self.findings)
-        if len(tod):
-            self.first_us = int(tod[0]) if self.first_us is None else self.first_us
-            self.last_us = int(tod[-1])
 
     def finish(self, source: Source, framing: Findings) -> None:
         """Report what the whole dump shows; `framing`: what is wrong with its frames."""
@@ -137,12 +112,8 @@ class Inventory:
         self._record_findings.finish(findings)
         if not self.configuration.system:
             findings.add(Code.CONFIG_MISSING, 0, "expected a record 1.4")
-        self._time_stamps.finish(findings)
-
-    def _note_starts(self, decoded: Decoded, at_us: list[int]) -> None:
-        for at, ipl_us in zip(at_us, ipl_times(decoded), strict=True):
-            again = None not in (ipl_us, self.ipl_us) and self.ipl_us != ipl_us
-            self.starts.append(Start(at, ipl_us, again))
+        self._intervals.finish(findings)
+        self.first_us, self.last_us = self._intervals.first_us, self._intervals.last_us
 
     def table(self, sort: str = "bytes") -> pa.Table:
         """One row for each kind of record.
@@ -150,29 +121,26 @@ class Inventory:
         Args:
             sort: most "bytes" or "records" first, or by "type": domain and record.
         """
-        names, layouts = record_names(), by_record()
-        rows: list[dict[str, Any]] = [
+        names, layouts, kinds = record_names(), by_record(), sorted(self.records)
+        numbers = [(*kind, *self.records[kind]) for kind in kinds]
+        domain, record, records, size = np.array(numbers, np.int64).reshape(-1, 4).T
+        layout = [str(layouts[k].provenance) if k in layouts else "unknown" for k in kinds]
+        table = pa.table(
             {
-                "domain": kind[0],
-                "record": kind[1],
-                "name": names.get(kind, "").upper() or None,
-                "layout": str(layouts[kind].provenance) if kind in layouts else UNKNOWN,
-                "records": self.records[kind][0],
-                "bytes": self.records[kind][1],
-                "share": self.records[kind][1] / max(self.size, 1),
+                "domain": domain,
+                "record": record,
+                "name": pa.array([names.get(k, "").upper() or None for k in kinds], pa.string()),
+                "layout": pa.array(layout, pa.string()),
+                "records": records,
+                "bytes": size,
+                "share": size / max(self.size, 1),
             }
-            for kind in sorted(self.records)
-        ]
-        if sort != "type":
-            rows.sort(key=lambda row: -row[sort])
-        return pa.Table.from_pylist(rows, schema=TABLE)
+        )
+        return table if sort == "type" else table.sort_by([(sort, "descending")])
 
 
 def take_inventory(source: Source, progress: Progress | None = None) -> Inventory:
     """Read a dump's record headers from front to back.
-
-    Args:
-        progress: called after every window.
 
     Raises:
         DumpError: it is no monitor data.

@@ -18,7 +18,7 @@ from ...core.errors import nearest as like_name
 from ...schemas.field import Field, Type
 from ...schemas.layout import Layout
 from ...schemas.registry import by_record, record_names
-from ..codec import I64, Mask, tod_to_unix_us
+from ..codec import I64, Mask, are_within, tod_to_unix_us
 from ..container.monwrite import Framer
 from ..container.record_index import Kind
 from ..container.source import Source
@@ -112,15 +112,16 @@ def select_records(
     kinds, skip = _kinds_with(query), query.skip
     configuration = Configuration()
     for window in windows(source, Framer(Findings())):
-        if (system := decode_records(window, SYSTEM[0])) is not None:
+        if (system := decode_records(window.data, window.index, SYSTEM[0])) is not None:
             configuration.take(*system)
         written_by = release or configuration.level
         chosen = _chosen(window, query, kinds, written_by)
         taken, skip = chosen[skip:], max(skip - len(chosen), 0)
         for number in taken.tolist():
             yield _select(window, number, written_by)
-        if _is_last(window, query):
-            return
+        limit = window.frames.limit
+        if query.at is not None and len(limit) and window.base + int(limit[-1]) > query.at:
+            return  # no later window can have the record
 
 
 def nearest(source: Source, offset: int) -> tuple[int | None, int | None]:
@@ -150,23 +151,13 @@ def _select(window: ByteWindow, number: int, release: str) -> SelectedRecord:
     )
 
 
-def _is_last(window: ByteWindow, query: RecordFilter) -> bool:
-    """Whether no later window can have a record that matches."""
-    limit = window.frames.limit
-    return query.at is not None and len(limit) > 0 and window.base + int(limit[-1]) > query.at
-
-
 def _chosen(window: ByteWindow, query: RecordFilter, kinds: frozenset[Kind], release: str) -> I64:
     """Numbers of the records that match, ascending."""
     index = window.index
-    mask = np.ones(len(index), np.bool_)
+    mask = are_within(tod_to_unix_us(index.tod), query.since_us, query.until_us)
     if query.at is not None:
         place = query.at - window.base
         mask &= (index.start <= place) & (place < index.start + index.length)
-    if query.since_us is not None or query.until_us is not None:
-        tod = tod_to_unix_us(index.tod)
-        mask &= tod > (np.iinfo(np.int64).min if query.since_us is None else query.since_us)
-        mask &= tod <= (np.iinfo(np.int64).max if query.until_us is None else query.until_us)
     if not kinds:
         return np.flatnonzero(mask)
     parts = [np.empty(0, np.int64)]
@@ -240,12 +231,18 @@ def _matches(decoded: Decoded, name: str, value: str) -> Mask:
 
 
 def _equal(of: Field, column: pa.Array, value: str) -> Mask:
+    expected: int | str | bytes
     if of.is_number:
-        return _mask(pc.equal(column, pa.scalar(of.landed(_number(of, value)), column.type)))
-    if of.is_text:
-        text = pc.utf8_upper(column.cast(pa.string()))
-        return _mask(pc.equal(text, value.strip().upper()))
-    return _mask(pc.equal(column, pa.scalar(_bytes(of, value), pa.binary())))
+        expected = of.landed(_number(of, value))
+    elif of.is_text:
+        column, expected = pc.utf8_upper(column.cast(pa.string())), value.strip().upper()
+    else:
+        try:
+            expected = bytes.fromhex(value)
+        except ValueError:
+            raise _no_value(of, value, "bytes as hexadecimal digits") from None
+    equal = pc.equal(column, pa.scalar(expected, column.type))
+    return np.asarray(equal.fill_null(False).to_numpy(zero_copy_only=False))
 
 
 def _bit_equal(bit: Field, flag: Field, column: pa.Array, value: str) -> Mask:
@@ -260,10 +257,6 @@ def _bit_equal(bit: Field, flag: Field, column: pa.Array, value: str) -> Mask:
         pieces = pc.binary_slice(column.fill_null(b"\0" * flag.length), place, place + 1)
         byte = np.frombuffer(b"".join(pieces.to_pylist()), np.uint8).astype(np.uint64)
     return np.asarray(valid & ((byte & np.uint64(bit.mask)) >> np.uint64(bit.shift) == expected))
-
-
-def _mask(equal: pa.Array) -> Mask:
-    return np.asarray(equal.fill_null(False).to_numpy(zero_copy_only=False))
 
 
 def _number(of: Field, value: str) -> int:
@@ -286,13 +279,6 @@ def _bit_value(bit: Field, value: str) -> int:
     if not bit.is_boolean and word.isdigit():
         return int(word)
     raise _no_value(bit, value, "true or false" if bit.is_boolean else "a number")
-
-
-def _bytes(of: Field, value: str) -> bytes:
-    try:
-        return bytes.fromhex(value)
-    except ValueError:
-        raise _no_value(of, value, "bytes as hexadecimal digits") from None
 
 
 def _no_value(of: Field, value: str, expected: str) -> CpmonError:
