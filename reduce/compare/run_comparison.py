@@ -42,9 +42,6 @@ from .run_facts import (
     run_notes,
 )
 
-SHOWN_DIGITS = 4
-"""Significant digits of a value, enough to see small changes in the printed values."""
-MOST_DECIMALS = 6
 PAIRED = 0.9
 """Pairing requires that at least this share of the intervals of both runs have a partner."""
 LARGE_PERCENT = 10
@@ -204,7 +201,10 @@ def _line(
 ) -> MetricLine:
     """A line without its verdict."""
     values = base.values[metric.name], run.values[metric.name]
-    absence = _absence(metric, [f for f, v in zip((base, run), values, strict=True) if v is None])
+    absence = ""
+    if unknown := [r.run_id for r, v in zip((base, run), values, strict=True) if v is None]:
+        reason = reduction("run_summary").column(metric.name).absence
+        absence = f"not known of {' and '.join(unknown)} {reason}".rstrip()
     form = Format(_decimals(metric, values))
     of_base, of_run = (show(v, form, scale=metric.scale, reason=absence) for v in values)
     before, after = (None if value is None else value * metric.scale for value in values)
@@ -212,12 +212,15 @@ def _line(
     samples = [
         ratio_samples(sums[metric.sampled], sums[metric.denominator]) * factor for sums in binned
     ]
+    difference = blank(of_run.reason or of_base.reason)
+    if of_run.value is not None and of_base.value is not None:
+        difference = show(of_run.value - of_base.value, form)
     line = MetricLine(
         metric,
         run.run_id,
         (before, after),
         (of_base, of_run),
-        _less(of_run, of_base, form),
+        difference,
         percentage(of_run, of_base),
         (samples[0], samples[1]),
     )
@@ -233,27 +236,13 @@ def _line(
 
 
 def _decimals(metric: Metric, values: Sequence[float | None]) -> int:
-    """Decimals so that the smaller of both values shows four digits, without trailing zeros."""
+    """Decimals so that the smaller value shows four digits without trailing zeros, at most six."""
     sizes = [exact(abs(value)) * metric.scale for value in values if value]
     if not sizes:
         return metric.compared.digits
-    most = min(max(metric.compared.digits, SHOWN_DIGITS - 1 - min(sizes).adjusted()), MOST_DECIMALS)
+    most = min(max(metric.compared.digits, 3 - min(sizes).adjusted()), 6)
     fitting = range(metric.compared.digits, most)
     return next((d for d in fitting if all(fixed(v, d) == fixed(v, most) for v in sizes)), most)
-
-
-def _absence(metric: Metric, missing: Sequence[RunFacts]) -> str:
-    """Why the metric is unknown for some runs; empty if `missing` is empty."""
-    if not missing:
-        return ""
-    absence = reduction("run_summary").column(metric.name).absence
-    return f"not known of {' and '.join(run.run_id for run in missing)} {absence}".rstrip()
-
-
-def _less(value: Printed, base: Printed, form: Format) -> Printed:
-    if value.value is None or base.value is None:
-        return blank(value.reason or base.reason)
-    return show(value.value - base.value, form)
 
 
 def _untested(line: MetricLine, base: RunFacts, run: RunFacts) -> str:
@@ -264,8 +253,7 @@ def _untested(line: MetricLine, base: RunFacts, run: RunFacts) -> str:
         if count < FEWEST:
             return (
                 f"{counted(count, 'interval')} of the steady state of {facts.run_id}"
-                f" {'has' if count == 1 else 'have'} a value; "
-                f"a statement needs {FEWEST}"
+                f" {'has' if count == 1 else 'have'} a value; a statement needs {FEWEST}"
             )
     return ""
 

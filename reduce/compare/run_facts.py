@@ -239,11 +239,11 @@ def read_intervals(con: duckdb.DuckDBPyConnection, runs: Sequence[str]) -> dict[
         " AND list_contains(?, run_id) ORDER BY run_id, interval_end",
         [list(runs)],
     ).fetchnumpy()
-    return {run: _intervals(rows, rows["run_id"] == run, list(names)) for run in runs}
-
-
-def _intervals(rows: Mapping[str, Any], mine: Any, names: Sequence[str]) -> Intervals:
-    columns = {n: np.ma.filled(rows[n], np.nan)[mine] for n in (*names, "_end", "_seconds")}
-    ends, seconds = columns.pop("_end"), columns.pop("_seconds")
-    begin = ends[0] - seconds[0] if ends.size else 0.0
-    return Intervals(ends - begin - seconds / 2, seconds, columns)
+    intervals = {}
+    for run in runs:
+        mine = rows["run_id"] == run
+        columns = {n: np.ma.filled(rows[n], np.nan)[mine] for n in (*names, "_end", "_seconds")}
+        ends, seconds = columns.pop("_end"), columns.pop("_seconds")
+        begin = ends[0] - seconds[0] if ends.size else 0.0
+        intervals[run] = Intervals(ends - begin - seconds / 2, seconds, columns)
+    return intervals
