@@ -6,7 +6,7 @@ and states what it covers and what is missing.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -47,8 +47,6 @@ from .report_sql import (
 from .report_sql import DOUBTS as ALL_DOUBTS
 
 DAY = timedelta(days=1)
-FEWEST_SECONDS = 60
-"""The shortest interval length for --by."""
 OF_ALL = (MEAN, TOTAL, COVERAGE, ALL_DOUBTS)
 """Columns of the report query about all lines: the same value in each line."""
 
@@ -147,34 +145,26 @@ def report(  # noqa: PLR0913 - each is an option of the command
         objects=objects_of(con, definition, objects or {}),
     )
     lines_zone = find_zone(zone or site.zone(span.system))
-    asked = Asked(_is_over_time(definition, span, by), by, lines_zone.key, top=top, each=each)
-    shown = _shown(definition, asked.over_time)
+    is_of_time = definition.lines is Lines.TIME or not definition.keys
+    over_time = is_of_time or by is not None or _is_one(definition, span)
+    asked = Asked(over_time, by, lines_zone.key, top=top, each=each)
+    shown = _shown(definition, over_time)
     if sort:
         asked = replace(asked, sort=Sort.parse(sort, shown))
     if where:
         asked = replace(asked, where=condition_sql(con, where, shown))
     chosen = [known_column(column, shown) for column in columns]
     _check_lines(definition, span, asked)
-    point(con, _scope(definition, span))
+    # Reductions with `valid_from` read from the beginning.
+    since_when = {each.name for each in lineages(reductions()) if each.tells_since_when}
+    begin = None if definition.reduction in since_when else span.since
+    point(con, Scope(span.system, begin, span.until))
     result = _read(con, definition, shown, span, asked, lines_zone)
     result = replace(result, restrictions=_restrictions(definition, result, span, asked, where))
     result = _only(result, chosen) if chosen else result
     if zone is None and not site.has_zone(span.system):
         return replace(result, notes=(*result.notes, *_zone_hint(con, result)))
     return result
-
-
-def _is_over_time(definition: Report, span: Span, by: LineLength | None) -> bool:
-    """Whether lines are times, of one or of several objects."""
-    is_of_time = definition.lines is Lines.TIME or not definition.keys
-    return is_of_time or by is not None or _is_one(definition, span)
-
-
-def _scope(definition: Report, span: Span) -> Scope:
-    """The scope to read; reductions with `valid_from` read from the beginning."""
-    since_when = {each.name for each in lineages(reductions()) if each.tells_since_when}
-    since = None if definition.reduction in since_when else span.since
-    return Scope(span.system, since, span.until)
 
 
 def _check_lines(definition: Report, span: Span, asked: Asked) -> None:
@@ -185,7 +175,7 @@ def _check_lines(definition: Report, span: Span, asked: Asked) -> None:
             time or by object.
     """
     by, top = asked.by, asked.top
-    if isinstance(by, timedelta) and by.total_seconds() < FEWEST_SECONDS:
+    if isinstance(by, timedelta) and by < timedelta(minutes=1):
         raise CpmonError(
             "a line cannot cover less than a minute", expected="1m or more", found=str(by)
         )
@@ -240,19 +230,17 @@ def whole_span(
         measured, since, until = run_window(con, run, system)
         return Span(measured, run, since, until)
     systems = systems_of(con, with_intervals=True)
-    if system is None:
-        if len(systems) != 1:
-            raise CpmonError(
-                "the store holds several systems" if systems else "no interval is in the store",
-                code="system-ambiguous" if systems else "store-empty",
-                expected="one system",
-                found=", ".join(systems) or "none",
-                remedy="name one with --system" if systems else "ingest a dump first",
-            )
-        return Span(systems[0])
-    if system not in systems:
+    if system is None and len(systems) != 1:
+        raise CpmonError(
+            "the store holds several systems" if systems else "no interval is in the store",
+            code="system-ambiguous" if systems else "store-empty",
+            expected="one system",
+            found=", ".join(systems) or "none",
+            remedy="name one with --system" if systems else "ingest a dump first",
+        )
+    if system is not None and system not in systems:
         raise unknown("system", system, systems)
-    return Span(system)
+    return Span(system or systems[0])
 
 
 def _read(
@@ -291,7 +279,10 @@ def _read(
     else:
         mean, total = {}, _numbers(shown, totals)
     dumps = dumps_of(con, span.system, starts, ends)
-    levels = levels_of(dumps.values())
+    levels, left_out = levels_of(dumps.values()), list[str]()
+    if coverage["unmeasured"]:
+        intervals = counted(coverage["unmeasured"], "interval")
+        left_out = [f"{intervals} left out: a first sample, or behind a gap, has no rates."]
     return ReportResult(
         report=shown,
         system=span.system,
@@ -305,7 +296,7 @@ def _read(
         total=total,
         notes=(
             *source_notes,
-            *_left_out(coverage["unmeasured"]),
+            *left_out,
             *doubts_note((d["doubt"], d["n"]) for d in doubts or ()),
             *_clock_notes(con, dumps),
             *missing(shown, table, levels),
@@ -404,29 +395,22 @@ def _numbers(
     }
 
 
-Values = dict[str, float | None]
-
-
 def _mean_and_sums(
     shown: Report, table: pa.Table, means: Mapping[str, float | str | None] | None
-) -> tuple[Values, Values]:
+) -> tuple[dict[str, float | None], dict[str, float | None]]:
     """The mean line of lines by time, and its values that are sums."""
     mean = _numbers(shown, means)
     sums = {column.name for column in shown.columns if column.kind is MetricKind.TOTAL}
     total = {column: mean.pop(column) for column in sums & mean.keys()}
-    return (mean | _mean_lengths(shown, table) if means else mean), total
-
-
-def _mean_lengths(shown: Report, table: pa.Table) -> dict[str, float | None]:
-    """The mean length of the lines, whatever the number of intervals in each."""
-    lengths = [column.name for column in shown.columns if column.kind is MetricKind.ELAPSED]
-    return {name: pc.mean(table.column(name)).as_py() for name in lengths}
+    if means:  # the mean length of the lines, whatever the number of intervals in each
+        lengths = [column.name for column in shown.columns if column.kind is MetricKind.ELAPSED]
+        mean |= {name: pc.mean(table.column(name)).as_py() for name in lengths}
+    return mean, total
 
 
 def _restrictions(
     definition: Report, result: ReportResult, span: Span, asked: Asked, where: str | None
 ) -> tuple[str, ...]:
-    """The filters of the report, as text."""
     restrictions, by = _object_names(definition, span), asked.by
     if span.shift is not None:
         restrictions.append(f"shift {span.shift.name}")
@@ -546,11 +530,7 @@ MOST_DOUBTS = 5
 
 
 def doubts_note(doubts: Iterable[tuple[str, int]]) -> list[str]:
-    """A note on rows with unknown or incomplete values, with the count of each kind.
-
-    Args:
-        doubts: kinds of doubts and their row counts, most frequent first.
-    """
+    """A note on unknown or incomplete values, from kinds of doubts with counts, greatest first."""
     kinds = [f"{doubt} ({n:,})" for doubt, n in doubts]
     if not kinds:
         return []
@@ -560,23 +540,20 @@ def doubts_note(doubts: Iterable[tuple[str, int]]) -> list[str]:
     return [f"Blank, left out of sums, or a lower bound: {', '.join(named)}."]
 
 
-def _clock_notes(con: duckdb.DuckDBPyConnection, dumps: Collection[str]) -> list[str]:
-    """Notes on clock changes in the dumps."""
+def _clock_notes(con: duckdb.DuckDBPyConnection, dumps: Collection[str]) -> Iterator[str]:
     ((back, shifted),) = con.execute(
         "SELECT count(*) FILTER (map_contains(findings, 'TOD_BACK')),"
         " count(*) FILTER (map_contains(findings, 'CLOCK_SET'))"
         " FROM meta.dump WHERE list_contains(?, dump)",
         [list(dumps)],
     ).fetchall()
-    notes = []
     if shifted:
-        notes.append("The clock was set by seconds: that interval has no rates (CLOCK_SET).")
+        yield "The clock was set by seconds: that interval has no rates (CLOCK_SET)."
     if back:
-        notes.append(
+        yield (
             "The clock was set back, or sets of data stand in the wrong order: there are no rates"
             " across it, nor where two stretches of time have the same times (TOD_BACK)."
         )
-    return notes
 
 
 def _zone_hint(con: duckdb.DuckDBPyConnection, result: ReportResult) -> list[str]:
@@ -588,10 +565,3 @@ def _zone_hint(con: duckdb.DuckDBPyConnection, result: ReportResult) -> list[str
     if not zone_s:
         return []
     return [f"Times are in UTC; local time of the system is {zone_name(zone_s)}: --tz system."]
-
-
-def _left_out(unmeasured: int) -> list[str]:
-    if not unmeasured:
-        return []
-    intervals = counted(unmeasured, "interval")
-    return [f"{intervals} left out: a first sample, or behind a gap, has no rates."]

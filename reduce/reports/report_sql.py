@@ -5,7 +5,7 @@ The sums come from intervals, or from the finest roll-ups that cover the span of
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from importlib.resources import files
@@ -22,6 +22,7 @@ from ...core.sql import name as quoted
 from ..metrics.metric import TIME, MetricKind, ReportColumn
 from ..metrics.report_set import Lines, Report
 from ..metrics.rollups import LEVELS, amount_of, bucket, count_of, hours, rollup_of, sum_of, time_of
+from .cells import UTC_ZONE
 from .narrowing import LINES, Objects, Sort, is_of_objects
 
 COVERED, MEAN, TOTAL, COVERAGE, DOUBTS = "covered", "_mean", "_total", "_coverage", "_doubts"
@@ -70,11 +71,7 @@ class Source:
         return " AND ".join([text, *given]), [*values, *given.values()]
 
     def coverage(self, *, timed: bool) -> str:
-        """SQL: begin and end of the coverage, its number of intervals, and those without rates.
-
-        Args:
-            timed: the rows have a length.
-        """
+        """SQL: begin, end and intervals covered, and those without rates, if rows are `timed`."""
         begins, ends, intervals, measured = TIME, TIME, "1", "true"
         if self.is_rolled:  # an object that appeared later covers fewer intervals of the span
             begins, ends, intervals = "min(begins)", "max(ends)", "max(intervals)"
@@ -170,12 +167,7 @@ class Asked:
 def lines_sql(
     report: Report, span: Span, source: Source, asked: Asked, of_all: Sequence[str] = ()
 ) -> tuple[str, list[Any]]:
-    """SELECT of the lines of a report, and the values of its parameters.
-
-    Args:
-        source: the relation to read.
-        of_all: expressions about all lines, appended to the columns.
-    """
+    """SELECT of lines, with expressions about all of them last, and the values of parameters."""
     where, values = source.where(span)
     shown, line, limit = [column.name for column in report.columns], TIME, ""
     if report.lines is not Lines.ROW:
@@ -238,9 +230,15 @@ def report_sql(
         doubted = doubted and rollup is not None and rollup.has_doubts
     doubts = doubts_sql(COVERED, "sum(doubted)" if source.is_rolled else "count(*)")
     coverage = source.coverage(timed=report.lines is not Lines.ROW)
+    means = {
+        c.name: possible_sql(c, report, source)
+        for c in report.columns
+        if c.kind not in (MetricKind.KEY, MetricKind.ELAPSED) and report.lines is not Lines.ROW
+    }
+    totals = {c.name: _total_sql(c, source) for c in report.columns if c.name in report.total}
     of_all = [
-        f"{_mean(report, source)} AS {MEAN}",
-        f"{_total(report, source)} AS {TOTAL}",
+        f"{_struct(means)} AS {MEAN}",
+        f"{_struct(totals)} AS {TOTAL}",
         f"(SELECT c FROM ({coverage}) AS c) AS {COVERAGE}",
         f"{f'(SELECT list(d) FROM ({doubts}) AS d)' if doubted else 'NULL'} AS {DOUBTS}",
     ]
@@ -267,22 +265,12 @@ def doubts_sql(rows: str, count: str = "count(*)", key: str = "") -> str:
         GROUP BY {columns} ORDER BY n DESC, doubt"""
 
 
-def _mean(report: Report, source: Source) -> str:
-    """The values of the mean line, as SQL over all rows; NULL if the lines are plain rows."""
-    averaged = [c for c in report.columns if c.kind not in (MetricKind.KEY, MetricKind.ELAPSED)]
-    if not averaged or report.lines is Lines.ROW:
+def _struct(values: Mapping[str, str]) -> str:
+    """A struct of expressions over all rows, as SQL; NULL without any."""
+    if not values:
         return "NULL"
-    values = ", ".join(f"{c.name} := {possible_sql(c, report, source)}" for c in averaged)
-    return f"(SELECT struct_pack({values}) FROM {COVERED} WHERE seconds IS NOT NULL)"
-
-
-def _total(report: Report, source: Source) -> str:
-    """The values over all objects, as SQL over all rows."""
-    columns = [column for column in report.columns if column.name in report.total]
-    if not columns:
-        return "NULL"
-    values = ", ".join(f"{c.name} := {_total_sql(c, source)}" for c in columns)
-    return f"(SELECT struct_pack({values}) FROM {COVERED} WHERE seconds IS NOT NULL)"
+    fields = ", ".join(f"{name} := {value}" for name, value in values.items())
+    return f"(SELECT struct_pack({fields}) FROM {COVERED} WHERE seconds IS NOT NULL)"
 
 
 def _total_sql(column: ReportColumn, source: Source) -> str:
@@ -388,7 +376,6 @@ def shift_condition(shift: Shift, column: str) -> tuple[str, list[Any]]:
 
 _COVERED = Template((files(__package__) / "covered.sql").read_text(encoding="utf-8"))
 _COARSE = (files(__package__) / "coarse.sql").read_text(encoding="utf-8")
-_UTC = ZoneInfo("UTC")
 _NAMES = {"15m": "15 minutes", "hour": "an hour"}
 
 
@@ -397,12 +384,9 @@ def source_of(
     definition: Report,
     span: Span,
     by: LineLength | None = None,
-    zone: ZoneInfo = _UTC,
+    zone: ZoneInfo = UTC_ZONE,
 ) -> tuple[Source, tuple[str, ...]]:
-    """Choose the relation that a report reads, with notes about the choice.
-
-    Args:
-        by, zone: length of the lines, and the time zone that they are aligned to.
+    """Choose the relation of a report by lines of a length in a zone, with notes on the choice.
 
     Raises:
         CpmonError: the intervals are pruned and no roll-up can replace them.
@@ -410,7 +394,13 @@ def source_of(
     fine = Source(definition.reduction)
     if definition.lines is Lines.ROW or rollup_of(definition.reduction) is None:
         return fine, ()
-    if not _lacks_intervals(con, definition, span):
+    # Whether some days may have roll-ups only, judging by the files of those days.
+    days = {
+        "first": (span.since - GRACE).date() if span.since else date.min,
+        "last": (span.until - INSIDE).date() if span.until else date.max,
+    }
+    names = {"reduction": definition.reduction, "system": span.system}
+    if not con.execute(_COARSE, {**names, **days}).fetchall():
         return fine, ()
     where, values = replace(span, shift=None, objects=()).where()
     rows = con.execute(
@@ -426,13 +416,10 @@ def source_of(
     _check_shift(con, definition, span, level)
     if by is not None:
         _check_zone(level, coarse, zone)
-    shift = span.shift
-    source = Source(
-        f'rollup."{definition.reduction}"',
-        level,
-        shift.name if shift else "",
-        hours(shift) if shift else "",
-    )
+    relation, shift = f'rollup."{definition.reduction}"', span.shift
+    source = Source(relation, level)
+    if shift is not None:
+        source = Source(relation, level, shift.name, hours(shift))
     notes = [
         f"The intervals of {_days(coarse)} are no longer kept: this rests on roll-ups, each of"
         f" {_NAMES[level]}."
@@ -441,14 +428,6 @@ def source_of(
     if absent:
         notes.append(f"{_days(absent)} left out: not rolled up yet (cpmon reduce does it).")
     return source, tuple(notes)
-
-
-def _lacks_intervals(con: duckdb.DuckDBPyConnection, definition: Report, span: Span) -> bool:
-    """Whether some days of the span may have roll-ups only, judging by the files of those days."""
-    first = (span.since - GRACE).date() if span.since else date.min
-    last = (span.until - INSIDE).date() if span.until else date.max
-    names = {"reduction": definition.reduction, "system": span.system}
-    return bool(con.execute(_COARSE, {**names, "first": first, "last": last}).fetchall())
 
 
 def _check_shift(
