@@ -153,12 +153,7 @@ class RuleKeys(Table, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """Tables of rules from one source, by id.
-
-    Attributes:
-        file: its name.
-        shipped: whether it comes with cpmon.
-    """
+    """Tables of rules from one source (`file`), by id; `shipped`: it comes with cpmon."""
 
     file: str
     tables: Mapping[str, Mapping[str, Any]]
@@ -276,11 +271,17 @@ class Rule(RuleKeys, frozen=True, kw_only=True):
         if self.limit is None and not self.sql:
             raise self.wrong("limit", "a number", "nothing")
         if self.record:
-            self._check_record()
+            if self.record not in tables():
+                raise unknown("table", self.record, tables(), place=self.place("record"))
+            fields = [field.name for field in tables()[self.record].columns]
+            self._check_columns("record_keys", self.record_keys, fields)
         if self.reduction:
             self._check_reduction()
-        else:
-            self._check_sql()
+            return
+        given = {"metric": self.metric, "per": self.per, "object": self.object_name}
+        for key, value in {**given, "least": self.least, "record_keys": self.record_keys}.items():
+            if value:
+                raise self.wrong(key, "nothing: the sql says it", value)
 
     def _check_reduction(self) -> None:
         by_name = {r.name: r for r in reductions()}
@@ -300,18 +301,6 @@ class Rule(RuleKeys, frozen=True, kw_only=True):
         }
         for key, names in used.items():
             self._check_columns(key, names, columns)
-
-    def _check_sql(self) -> None:
-        given = {"metric": self.metric, "per": self.per, "object": self.object_name}
-        for key, value in {**given, "least": self.least, "record_keys": self.record_keys}.items():
-            if value:
-                raise self.wrong(key, "nothing: the sql says it", value)
-
-    def _check_record(self) -> None:
-        if self.record not in tables():
-            raise unknown("table", self.record, tables(), place=self.place("record"))
-        columns = [f.name for f in tables()[self.record].columns]
-        self._check_columns("record_keys", self.record_keys, columns)
 
     def _check_columns(self, key: str, names: Iterable[str], columns: Sequence[str]) -> None:
         for name in names:
@@ -381,7 +370,6 @@ def find_rule(rules: Sequence[Rule], name: str) -> Rule:
 
 
 def _shipped(purpose: Purpose, landed: Collection[str]) -> Iterator[Layer]:
-    """The rules that come with cpmon."""
     if purpose is Purpose.VALIDATION:
         for source, rules in layout_rules(landed):
             yield Layer(source, rules, functools.partial(_named, source), shipped=True)
