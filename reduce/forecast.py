@@ -122,6 +122,8 @@ def forecast(  # noqa: PLR0913 - each is an option of the command
     paths = simulate(fit, first, days, rng, low, high)
     limit = _threshold(threshold, definition, column, site)
     by = by or timedelta(days=7 if days > 31 else 1)
+    columns = {each.name: each for each in definition.columns}
+    lengths = counted(by.days, "day")
     title = f"{metric_of(definition.reduction, column.name).title}, {definition.name}"
     result = ReportResult(
         report=Report("FORECAST", title, definition.reduction, _columns(column, limit)),
@@ -136,7 +138,7 @@ def forecast(  # noqa: PLR0913 - each is an option of the command
         total={},
         notes=(*_notes(fit, paths, limit, column, hours, values, high), *left_out, *absent),
         zone=local,
-        restrictions=_restrictions(definition, span, by),
+        restrictions=(*(each.text(columns) for each in span.objects), f"by {lengths}"),
     )
     points, band = _drawn(paths, hours, values, column, local)
     return Forecast(result, column, points, band, limit)
@@ -313,11 +315,7 @@ def _columns(column: ReportColumn, limit: Threshold | None) -> tuple[ReportColum
 
 
 def _lines(paths: Paths, length: int, limit: Threshold | None, zone: ZoneInfo) -> pa.Table:
-    """The lines of a forecast: a row for each day, or for each week from Monday on.
-
-    Args:
-        length: days of a line.
-    """
+    """The lines of a forecast, `length` days each: a day, or a week from Monday on."""
     days = paths.first + np.arange(len(paths.hours))
     starts = np.flatnonzero(np.append(True, (days[1:] + 3) % length == 0))
     ends = np.append(starts[1:], len(days))
@@ -359,34 +357,24 @@ def _notes(
     values: Floats,
     high: float | None,
 ) -> Iterator[str]:
-    """What a forecast says below its lines."""
-    yield _trend_note(fit, paths, column)
-    yield _season_note(fit, column)
+    unit = f" {column.unit}" if column.unit else ""
+    slopes = np.quantile(paths.slopes, [BAND[0], BAND[2]])
+    low, middle, above = (f"{x * column.scale:+.3g}" for x in (slopes[0], fit.slope, slopes[1]))
+    yield (
+        f"Trend: {middle}{unit} a week, from {low} to {above} with probability 90 %; from"
+        f" {counted(len(fit.blocks), 'week')}."
+    )
+    greatest, least = (
+        f"{WEEKDAYS[h // DAY_HOURS]} {h % DAY_HOURS:02d}:00"
+        f" ({fit.season[h] * column.scale:+.3g}{unit})"
+        for h in (int(np.nanargmax(fit.season)), int(np.nanargmin(fit.season)))
+    )
+    yield f"Weekly season: highest in the hour from {greatest}, lowest from {least}."
     yield from _threshold_notes(paths, limit, column, hours, values)
     yield from _doubt_notes(fit, paths, hours, column, high)
 
 
-def _trend_note(fit: Fit, paths: Paths, column: ReportColumn) -> str:
-    low, high = np.quantile(paths.slopes, [BAND[0], BAND[2]])
-    low, middle, high = (f"{x * column.scale:+.3g}" for x in (low, fit.slope, high))
-    unit = f" {column.unit}" if column.unit else ""
-    return (
-        f"Trend: {middle}{unit} a week, from {low} to {high} with probability 90 %; from"
-        f" {counted(len(fit.blocks), 'week')}."
-    )
-
-
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-
-
-def _season_note(fit: Fit, column: ReportColumn) -> str:
-    hours = [int(np.nanargmax(fit.season)), int(np.nanargmin(fit.season))]
-    greatest, least = (
-        f"{WEEKDAYS[h // DAY_HOURS]} {h % DAY_HOURS:02d}:00 ({fit.season[h] * column.scale:+.3g}"
-        f"{f' {column.unit}' if column.unit else ''})"
-        for h in hours
-    )
-    return f"Weekly season: highest in the hour from {greatest}, lowest from {least}."
 
 
 def _threshold_notes(
@@ -464,16 +452,9 @@ def _not_reduced(con: Connection, definition: Report, span: Span) -> list[str]:
     return [f"{counted(len(absent), 'day')} left out: not rolled up yet (cpmon reduce does it)."]
 
 
-def _restrictions(definition: Report, span: Span, by: timedelta) -> tuple[str, ...]:
-    columns = {column.name: column for column in definition.columns}
-    names = [each.text(columns) for each in span.objects]
-    return (*names, f"by {counted(by.days, 'day')}")
-
-
 def _drawn(
     paths: Paths, hours: Ints, values: Floats, column: ReportColumn, zone: ZoneInfo
 ) -> tuple[Points, pa.Table]:
-    """The points of a chart, a day each, and the band of the busiest hour."""
     measured, starts, counts = np.unique(hours // DAY_HOURS, return_index=True, return_counts=True)
     past = [_midnight(int(day), zone) for day in measured]
     use = paths.hours > 0

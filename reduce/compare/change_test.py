@@ -212,11 +212,7 @@ def ratio_samples(over: Array, under: Array) -> Array:
 
 
 def estimate(samples: Array) -> Estimate | None:
-    """The mean of the intervals of a steady state; None without intervals.
-
-    Args:
-        samples: (intervals,), in order of time; NaN if an interval has no value.
-    """
+    """The mean of (intervals,) samples in order of time, NaN if unknown; None if all are."""
     values = samples[~np.isnan(samples)]
     if not values.size:
         return None
@@ -247,11 +243,7 @@ def _uncertainties(deviations: Array) -> tuple[Uncertainty, Uncertainty]:
 
 
 def paired_difference(base: Array, run: Array) -> MeanDifference:
-    """The difference of two runs with paired intervals (same time into the run).
-
-    Args:
-        base, run: (pairs,) samples in order of time; NaN if an interval has no value.
-    """
+    """The difference of two runs, (pairs,) samples each by time into the run; NaN if unknown."""
     gaps, sums = run - base, run + base
     pairs = int(np.count_nonzero(~np.isnan(gaps)))
     gap, mean = float(np.nanmean(gaps)), float(np.nanmean(sums))

@@ -62,11 +62,7 @@ def columns(spec: Spec, figures: Figures) -> dict[str, Column]:
 
 
 def _column(spec: Spec, run: str, cell: Callable[[Row, Column], Printed]) -> Column:
-    """The cells of a run: fixed texts of the spec, otherwise the result of `cell`.
-
-    Args:
-        cell: called with a row and the cells above it.
-    """
+    """The cells of a run: fixed texts of the spec, else `cell` of a row and the cells above it."""
     column: Column = {}
     for row in spec.rows:
         text = row.texts.get(run)
@@ -210,11 +206,7 @@ class ComparisonTable:
 
 
 def compare(con: duckdb.DuckDBPyConnection, spec: Spec | str | Path) -> ComparisonTable:
-    """Compute the comparison table of a spec, from the runs of a catalogue.
-
-    Args:
-        con: a connection on which the reductions are views.
-        spec: a spec, the name of a shipped one, or a file.
+    """Compute the comparison table of a spec (or its name, or file) from the runs of a catalogue.
 
     Raises:
         CpmonError: the spec is invalid, none of its runs is in the store, or a run is duplicated.

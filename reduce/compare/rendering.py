@@ -255,11 +255,7 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A table. Its first `left` columns are text, aligned left.
-
-    Attributes:
-        runs: column that shows values of a run -> the run.
-    """
+    """A table. Its first `left` columns are texts; `runs`: column with values of a run -> run."""
 
     head: Sequence[str]
     bodies: Sequence[Body]

@@ -33,14 +33,7 @@ from .change_test import (
     ratio_samples,
     welch_difference,
 )
-from .run_facts import (
-    RunFacts,
-    base_and_runs,
-    pair_length,
-    read_facts,
-    read_intervals,
-    run_notes,
-)
+from .run_facts import RunFacts, base_and_runs, pair_length, read_facts, read_intervals, run_notes
 
 PAIRED = 0.9
 """Pairing requires that at least this share of the intervals of both runs have a partner."""

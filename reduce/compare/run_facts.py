@@ -46,10 +46,7 @@ class RunFacts:
 def base_and_runs(
     con: duckdb.DuckDBPyConnection, runs: Sequence[str], base: str | None
 ) -> tuple[str, ...]:
-    """Determine the base run; returns it, then the other runs.
-
-    Args:
-        base: None for the base run in the run files, if they all name the same.
+    """The base run, by default that of all run files, then the other runs.
 
     Raises:
         CpmonError: a run is unknown or named twice, or the base run is not unique.
@@ -129,11 +126,7 @@ def read_facts(con: duckdb.DuckDBPyConnection, runs: Sequence[str]) -> dict[str,
 def recorded_attributes(
     con: duckdb.DuckDBPyConnection, system: str, since: datetime, until: datetime
 ) -> dict[str, str]:
-    """The ATTRIBUTES from the records: CP level if unique, mean number of users and processors.
-
-    Args:
-        since, until: of the run, UTC without zone.
-    """
+    """The ATTRIBUTES from records of a time (UTC without zone): CP level if unique, means."""
     ((users, processors),) = con.execute(
         "SELECT round(avg(users)), round(avg(processors)) FROM system_summary2_by_time"
         " WHERE system = ? AND interval_end > ? AND interval_end <= ? AND seconds IS NOT NULL",
@@ -152,11 +145,7 @@ def recorded_attributes(
 def run_notes(
     con: duckdb.DuckDBPyConnection, runs: Sequence[str], shown: Mapping[str, str]
 ) -> list[str]:
-    """Notes about the runs in a comparison; runs with the same note share a line.
-
-    Args:
-        shown: displayed metric -> its heading.
-    """
+    """Notes about the runs, a line each; `shown`: displayed metric -> its heading."""
     rows = con.execute(
         "SELECT string_agg(run_id, ', ' ORDER BY run_id), note FROM"
         " (SELECT run_id, attributes[?] AS note FROM meta.run WHERE list_contains(?, run_id))"

@@ -102,12 +102,7 @@ class Step(Table, frozen=True):
     def cell(
         self, printed: Mapping[str, Mapping[str, Printed]], done: Mapping[str, Printed]
     ) -> Printed:
-        """Compute the step.
-
-        Args:
-            printed: run -> row label -> cell.
-            done: the steps above, by label.
-        """
+        """Compute the step from cells (run -> row label -> cell) and the steps above, by label."""
         numbers: list[Decimal] = []
         for operand in self.divide or self.minus:
             if isinstance(operand, int | float):

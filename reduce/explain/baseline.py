@@ -11,7 +11,6 @@ import duckdb
 from ...core.text import counted
 from ...store.scope import Scope
 from ..compare.change_test import FEWEST
-from ..reports.cells import utc
 from ..reports.report_sql import run_window
 from .departure import LEAST
 
@@ -46,11 +45,7 @@ class Baseline:
 def find_baseline(
     con: duckdb.DuckDBPyConnection, span: Scope, base: str | None, against: str, zone: ZoneInfo
 ) -> Baseline | None:
-    """The baseline of a span; None if there is none.
-
-    Args:
-        base, against, zone: as for `explain`.
-    """
+    """The baseline of a span, None if there is none; other arguments are those of `explain`."""
     assert span.since and span.until
     if base is not None:
         system, _, _ = run_window(con, base, None)
@@ -84,7 +79,8 @@ def _other_days(
     around = AROUND if length < 2 * AROUND else timedelta(0)
     begin, width = span.since - around, length + 2 * around
     local = begin.replace(tzinfo=UTC).astimezone(zone)  # the same time of the day of the zone
-    begins = [utc(local - timedelta(days=days)) for days in range(DAYS, 0, -1)]
+    before = (local - timedelta(days=days) for days in range(DAYS, 0, -1))
+    begins = [moment.astimezone(UTC).replace(tzinfo=None) for moment in before]
     scope = Scope(span.system, begins[0], begins[-1] + width)
     hours = [Scope(None, each, each + width).condition() for each in begins]
     # Which of the hours an interval lies in: a day of the zone may have two dates.

@@ -292,11 +292,7 @@ def _sides(base: Series, seen: Series, *, trend: bool) -> _Sides:
 def _family_lines(
     family: Sequence[_Sides], sides: Sequence[_Sides], *, unproven: bool
 ) -> tuple[list[Line], int]:
-    """The lines of a family of tests, adjusted for their number, and that number.
-
-    Args:
-        unproven: large departures that are not significant are lines, too.
-    """
+    """The lines of a family of tests, and their number; large departures also if `unproven`."""
     places = [
         (side, metric, int(n))
         for side in family
@@ -475,10 +471,7 @@ def _events(con: duckdb.DuckDBPyConnection, span: Scope, baseline: Baseline | No
 
 
 def _span_notes(
-    con: duckdb.DuckDBPyConnection,
-    span: Scope,
-    counts: tuple[int, int],
-    baseline: Baseline | None,
+    con: duckdb.DuckDBPyConnection, span: Scope, counts: tuple[int, int], baseline: Baseline | None
 ) -> Iterator[str]:
     if baseline is None:
         yield "Metrics were not compared: there is no time to compare with; name a run with --base."

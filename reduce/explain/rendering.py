@@ -50,12 +50,9 @@ def render_explanation(
     zone: ZoneInfo = UTC_ZONE,
     most: int = MOST_LINES,
 ) -> bytes:
-    """Render an explanation in one of FORMATS or html.
+    """Render at most `most` lines of an explanation in one of FORMATS or html.
 
     csv, json, jsonl and parquet hold unrounded values and times in UTC.
-
-    Args:
-        most: lines at most.
 
     Raises:
         CpmonError: no such format.

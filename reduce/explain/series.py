@@ -76,12 +76,7 @@ def subjects() -> tuple[Subject, ...]:
 def read_series(
     con: duckdb.DuckDBPyConnection, subject: Subject, scope: Scope, condition: str = "true"
 ) -> Series:
-    """The series of a subject in a scope, which is of one system.
-
-    Args:
-        con: pointed at a scope that holds this one.
-        condition: further condition on intervals, as SQL.
-    """
+    """The series of a subject in a scope of one system, where the SQL `condition` holds."""
     columns = ", ".join(
         f"CASE WHEN doubts IS NULL THEN CAST({metric.name} AS DOUBLE) * {metric.scale} END"
         f" AS {metric.name}"
