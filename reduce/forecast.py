@@ -42,7 +42,6 @@ BAND = (0.05, 0.5, 0.95)
 """Quantiles of the band and of the expected value."""
 LONGEST = timedelta(days=3 * 366)
 """Longest horizon."""
-RECENT_DAYS = 28
 FIGURES = (MetricKind.RATIO, MetricKind.TOTAL, MetricKind.LEVEL)
 
 
@@ -56,12 +55,10 @@ class Threshold:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """A forecast: its lines as a report, and what a chart of it draws.
+    """A forecast as a report, and what a chart of it draws, in the printed unit of the metric.
 
-    Attributes:
-        column: the metric.
-        points: measured and expected means and busiest hours of days, in the printed unit.
-        band: `interval_end`, `low` and `high` of the busiest hour, in the printed unit.
+    `points` are means and busiest hours of days, measured and expected; `band`: `interval_end`,
+    `low` and `high` of the busiest hour.
     """
 
     result: ReportResult
@@ -179,11 +176,7 @@ def _metric(
 def _hours(
     con: Connection, definition: Report, column: ReportColumn, span: Span, zone: ZoneInfo
 ) -> tuple[pa.Table, list[str]]:
-    """The hours that are used, each with its local hour since 1970, and a note on the others.
-
-    Raises:
-        NothingToReportError: none is kept. CpmonError: the metric is one of several objects.
-    """
+    """The hours that are used, each with its local hour since 1970, and a note on the others."""
     source = Source(f'rollup."{definition.reduction}"', "hour")
     where, values = source.where(span)
     is_total = definition.lines is Lines.OBJECT and column.name in definition.total
@@ -253,11 +246,7 @@ def _limits(definition: Report, column: ReportColumn) -> tuple[float | None, flo
 
 
 def _days(first: int, horizon: timedelta, until: datetime | None, zone: ZoneInfo) -> int:
-    """The number of days from the first on, up to the horizon or the day of `until`.
-
-    Raises:
-        CpmonError: there is none, or there are too many.
-    """
+    """The number of days from the first on, up to the horizon or the day of `until`."""
     end = utc(until)
     days = -(-horizon // timedelta(days=1))
     if end is not None:
@@ -370,68 +359,51 @@ def _notes(
         for h in (int(np.nanargmax(fit.season)), int(np.nanargmin(fit.season)))
     )
     yield f"Weekly season: highest in the hour from {greatest}, lowest from {least}."
-    yield from _threshold_notes(paths, limit, column, hours, values)
+    if limit is None:
+        yield "No threshold: no rule of exceptions limits this metric, and none was given."
+    else:
+        share = (np.maximum.accumulate(paths.peak, axis=1) >= limit.value).mean(axis=0)
+        parts = [
+            f"{percent} % by {_date(paths.first + int(np.argmax(reached)))}"
+            for percent in (10, 50, 90)
+            if (reached := share >= percent / 100).any()
+        ]
+        parts.append(f"{100 * share[-1]:.0f} % by the end, {_date(paths.first + len(share) - 1)}")
+        days = hours // DAY_HOURS
+        recent = days > days.max() - 28
+        beyond = len(np.unique(days[recent & (values >= limit.value)]))
+        text = f"{cell_text(column, limit.value)}{unit} ({limit.name})"
+        yield f"Threshold {text}: probability that the busiest hour has met it: {', '.join(parts)}."
+        yield f"It was met on {beyond} of the {len(np.unique(days[recent]))} last measured days."
     yield from _doubt_notes(fit, paths, hours, column, high)
 
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
-def _threshold_notes(
-    paths: Paths, limit: Threshold | None, column: ReportColumn, hours: Ints, values: Floats
-) -> list[str]:
-    """When the busiest hour of a day meets the limit, by probability."""
-    if limit is None:
-        return ["No threshold: no rule of exceptions limits this metric, and none was given."]
-    met = np.maximum.accumulate(paths.peak, axis=1) >= limit.value
-    share = met.mean(axis=0)
-    end = _date(paths.first + len(share) - 1)
-    parts = [
-        f"{percent} % by {_date(paths.first + int(np.argmax(reached)))}"
-        for percent in (10, 50, 90)
-        if (reached := share >= percent / 100).any()
-    ]
-    parts.append(f"{100 * share[-1]:.0f} % by the end, {end}")
-    days = hours // DAY_HOURS
-    recent = days > days.max() - RECENT_DAYS
-    beyond = len(np.unique(days[recent & (values >= limit.value)]))
-    unit = f" {column.unit}" if column.unit else ""
-    text = f"{cell_text(column, limit.value)}{unit} ({limit.name})"
-    return [
-        f"Threshold {text}: probability that the busiest hour has met it: {', '.join(parts)}.",
-        f"It was met on {beyond} of the {len(np.unique(days[recent]))} last measured days.",
-    ]
-
-
 def _doubt_notes(
     fit: Fit, paths: Paths, hours: Ints, column: ReportColumn, high: float | None
-) -> list[str]:
+) -> Iterator[str]:
     """What weakens the forecast: unknown hours of the week, its length, the end of the scale."""
-    notes, absent = [], int(np.isnan(fit.season).sum())
-    if absent:
-        notes.append(
+    if absent := int(np.isnan(fit.season).sum()):
+        yield (
             f"{counted(absent, 'hour')} of the week not forecast: measured fewer than"
             f" {FEWEST_OF_AN_HOUR} times."
         )
     days, history = len(paths.hours), int(hours.max() - hours.min()) // DAY_HOURS + 1
     if days > history:
-        notes.append(f"It looks farther ahead ({days} days) than back ({history} days).")
+        yield f"It looks farther ahead ({days} days) than back ({history} days)."
     often = np.flatnonzero(paths.capped >= 0.5)
     if len(often) and high is not None:
-        notes.append(
+        yield (
             f"From {_date(paths.first + int(often[0]))} on the busiest hour is more likely than not"
             f" at the greatest possible value, {cell_text(column, high)} {column.unit}: demand"
             " beyond cannot be seen."
         )
-    return notes
 
 
 def _not_reduced(con: Connection, definition: Report, span: Span) -> list[str]:
-    """A note on days that have landed, but have no hours.
-
-    Raises:
-        NothingToReportError: no day has.
-    """
+    """A note on days that have landed, but have no hours; raises if no day has."""
     rows = con.execute(
         "SELECT first_day, last_day FROM meta.reduced"
         " WHERE reduction = ? AND system = ? AND level = 'hour'",

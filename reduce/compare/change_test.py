@@ -195,11 +195,7 @@ class MeanDifference:
 def ratio_samples(over: Array, under: Array) -> Array:
     """Samples whose mean is sum(over) / sum(under).
 
-    Args:
-        over, under: (intervals,); NaN if the interval has no value.
-
-    Returns:
-        (intervals,); NaN where either input is, and everywhere if the divisor is 0.
+    All are (intervals,): NaN without a value, and everywhere if the divisor is 0.
     """
     missing = np.isnan(over) | np.isnan(under)
     over, under = np.where(missing, np.nan, over), np.where(missing, np.nan, under)

@@ -29,14 +29,7 @@ Column = dict[str, Printed]
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The values in a store for the runs of a table.
-
-    Attributes:
-        summary: run -> the columns of run_summary that rows need. Runs that are not in the store
-            have no entry.
-        samples: (run, measure) -> single samples.
-        attributes: run -> its attributes.
-    """
+    """What a store has of runs: columns of run_summary, samples by (run, measure), attributes."""
 
     summary: Mapping[str, Values]
     samples: Mapping[tuple[str, str], Samples]
@@ -263,7 +256,6 @@ def _summary(con: duckdb.DuckDBPyConnection, spec: Spec) -> dict[str, Values]:
 
 
 def _rows(con: duckdb.DuckDBPyConnection, spec: Spec, columns: str, view: str) -> list[Values]:
-    """The rows of a view about the measured runs."""
     sql = f"SELECT {columns} FROM {view} WHERE list_contains(?, run_id)"
     rows = con.sql(sql, params=[list(spec.measured)])
     return [dict(zip(rows.columns, row, strict=True)) for row in rows.fetchall()]

@@ -84,7 +84,6 @@ def _facts(comparison: RunComparison) -> Block:
 
 
 def _metrics(comparison: RunComparison, run: str, marks: Mapping[str, str]) -> Block:
-    """The metric lines of a run under headings, in reading order."""
     base = comparison.base.run_id
     head = ["Metric", "Unit", base, run, "Difference", "Change %", "Confidence", "Detectable %"]
     bodies = []
@@ -236,8 +235,7 @@ class Body:
     """Lines under a common name, which may be empty.
 
     Attributes:
-        about: the lines are facts about the runs, not metrics.
-        changed: the lines are highlighted.
+        about: the lines are facts about the runs, not metrics. changed: they are highlighted.
         metrics: column of `run_summary` that each line shows; empty if it shows none.
     """
 
@@ -269,14 +267,12 @@ class ComparisonLayout:
     """The layout of a comparison.
 
     Attributes:
+        cells: the values in long form. document: the comparison for JSON.
         subtitle: printed before the title in text, and below it in a page.
         remarks: explain the columns that are computed from other runs.
         statements: change statements and steps: label, runs compared, value.
         sources: legend of the letters after labels.
         marks: reason for empty cells -> footnote mark.
-        notes: how to read it.
-        cells: the values in long form.
-        document: the comparison for JSON, with the runs.
     """
 
     title: str

@@ -67,16 +67,13 @@ class MetricLine:
     """A metric of a run compared with its base run.
 
     Attributes:
-        run_id: the run that is compared.
         values: base and run, in the unit of the metric, unrounded; None if unknown.
-        printed: the values as printed. difference, change: computed from the printed values;
-            change in percent.
+        difference, change: computed from the printed values; change in percent.
         samples: intervals of base and run, in the unit of the metric; NaN without a value.
-        test: test of the difference, in the unit of the metric; None if it cannot be tested.
+        test: of the difference, in the unit of the metric; None if it cannot be tested.
         p_adjusted: its p value, adjusted for the number of metrics.
-        bound: upper bound of the change, percent of the base.
-        detectable: smallest change that would probably be found, percent of the base.
-            Both are None if the base is 0.
+        bound, detectable: greatest possible change, and smallest one that would probably be found,
+            percent of the base; None if that is 0.
         reason: why a cell is empty.
     """
 
@@ -147,12 +144,7 @@ class RunComparison:
 def compare_runs(
     con: duckdb.DuckDBPyConnection, runs: Sequence[str], base: str | None = None
 ) -> RunComparison:
-    """Compare runs with a base run on the standard metrics.
-
-    Args:
-        con: a connection on which the reductions are views.
-        runs: at least one.
-        base: by default the base run in the run files.
+    """Compare runs with a base run, by default that of the run files, on the standard metrics.
 
     Raises:
         CpmonError: a run is not in the store, is named twice or is its own base, or the base is

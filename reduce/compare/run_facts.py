@@ -89,11 +89,9 @@ def measure_parts(
     base: str | None,
     part_of: Callable[[str], tuple[datetime | None, datetime | None]],
 ) -> None:
-    """Limit the base run and the runs to parts of their steady states, on a connection.
+    """Limit base run and runs to parts of their steady states, on a connection.
 
-    Args:
-        runs, base: as for `base_and_runs`.
-        part_of: run -> bounds of its part, UTC; intervals that CP ended late count as in time.
+    `part_of`: run -> bounds of its part, UTC; intervals that CP ended late count as in time.
 
     Raises:
         CpmonError: as for `base_and_runs`, or a run has no steady state in its part.

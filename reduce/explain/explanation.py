@@ -77,16 +77,14 @@ class Line:
         kind: metric, object, event or exception.
         weight: 0..100, by which lines are ordered.
         object: the object, or the system.
-        what: title of the metric or rule, or text of the event.
-        name: of the metric, rule or kind of event.
+        what: title of the metric or rule, or text of the event. name: of either, or kind of event.
         value, usual, low, high: in `unit`; None for events.
         score: departure in standard errors; None if the baseline never varied.
-        p_adjusted: p value, adjusted for the number of metrics; None if it has too few values.
+        p_adjusted: adjusted for the number of metrics; None if it has too few values.
         proven: whether it is significant. Large departures that are not are listed if a run is the
             baseline, as in the comparison of runs.
         first, last: of an exception or event, UTC.
         contributors: greatest first.
-        metric: how the values are printed.
     """
 
     kind: str
@@ -121,9 +119,7 @@ class Explanation:
 
     Attributes:
         span: begin and end, UTC. intervals: number of intervals in span and baseline.
-        baseline: None if there is nothing to compare with.
-        lines: by weight, all of them.
-        looked_at: number of series that were judged.
+        lines: by weight, all of them. looked_at: number of series that were judged.
         notes: what could not be looked at, and how to read the lines.
     """
 

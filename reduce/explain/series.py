@@ -25,8 +25,8 @@ class Subject:
     """A reduction whose metrics are looked at.
 
     Attributes:
-        view: the reduction. `object`: SQL of the name of its objects; empty if it is of the system.
-        noun: what an object is, in messages. `metrics`: those that are judged.
+        object: SQL of the name of its objects; empty if it is of the system.
+        noun: what an object is, in messages. metrics: those that are judged.
         explains: metric of the system -> metric of the objects whose sum it is.
     """
 

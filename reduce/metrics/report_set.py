@@ -190,13 +190,10 @@ class Report:
     """A reduction laid out for a reader.
 
     Attributes:
-        name, title: of the report. `reduction`: the view that it shows. `columns`: as shown.
-        lines: kind of its lines.
         keys: columns that identify an object: ("device",).
         follows: option that selects an object -> its column: {"device": "device"}.
         sort: column that orders objects, the greatest first.
         total: columns that have a total over all objects.
-        notes: printed below it.
         group: subject: the section of a page that it appears in.
     """
 

@@ -46,12 +46,7 @@ _MEASURED = f"{_ROWS_OF_SHIFTS}\n  WHERE seconds IS NOT NULL"
 
 @dataclass(frozen=True)
 class Rollup:
-    """How the rows of a reduction are rolled up.
-
-    Attributes:
-        keys: columns that identify an object.
-        shown: columns of reports that can be aggregated over intervals.
-    """
+    """How the rows of a reduction are rolled up: keys of objects, and columns to aggregate."""
 
     reduction: str
     keys: tuple[str, ...]

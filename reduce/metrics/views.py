@@ -37,12 +37,10 @@ _SOURCE = re.compile(r"\b(?:FROM|JOIN)\s+(\w+(?:\.\w+)?)(?:\s+AS\s+(\w+))?", re.
 
 @dataclass(frozen=True, slots=True)
 class SelectItem:
-    """A column of a SELECT.
+    """A column of a SELECT, and the comment lines above it.
 
-    Attributes:
-        name: of the column. `comment`: the comment lines above it; may be empty.
-        relation, column: the source of a column that is selected unchanged, else empty;
-            `relation` is also empty without a qualifier.
+    `relation` and `column` are the source of a column that is selected unchanged, else empty;
+    without a qualifier `relation` is empty, too.
     """
 
     name: str
@@ -250,11 +248,7 @@ def _possible(sums: ParsedView, metrics: Mapping[str, Metric]) -> Iterator[Parse
 def _summed(
     view: ParsedView, metrics: Mapping[str, Metric], below: list[str]
 ) -> Iterator[ParsedView]:
-    """The private view of a summary of runs, that of its metrics, and the public view of both.
-
-    Args:
-        below: columns of the view of the rows that are summed.
-    """
+    """The private views of a summary and of metrics over columns `below`, and the public one."""
     own = replace(view, name=f"_{view.name}", items=_documented(view, metrics))
     columns = [item.name for item in view.items]
     parts = [f"f.{name}" for name in columns[: columns.index(LAST_KEY) + 1]]

@@ -167,13 +167,7 @@ class Points:
 def read_points(
     con: duckdb.DuckDBPyConnection, chart: Chart, span: Span, by: timedelta | None, zone: ZoneInfo
 ) -> Points:
-    """Read the points of a chart over a span.
-
-    Args:
-        con: a connection on which the reductions are views.
-        by: length of time that a point covers; None: one interval.
-        zone: time zone that points are aligned to.
-    """
+    """Read the points of a chart over a span, each `by` a length of time, aligned to a zone."""
     reader = _Reader(con, span, by, zone)
     if chart.top:
         tables = reader.top(chart.series[0], chart.top)

@@ -63,11 +63,9 @@ class Shown:
 def shown_tiles(
     results: Mapping[str, ReportResult], limits: Mapping[str, float], zone: ZoneInfo = UTC_ZONE
 ) -> list[Shown]:
-    """The tiles whose reports are available, in order.
+    """The tiles whose reports are available, from results with a line for each interval.
 
-    Args:
-        results: report name -> its result with a line for each interval, needed for maxima.
-        limits: rule id -> limit in the printed unit, for the enabled exception rules.
+    `limits`: rule id -> limit in the printed unit, for the enabled exception rules.
     """
     shown = [
         _shown(tile, results[tile.report], limits.get(tile.rule), zone)
@@ -162,13 +160,7 @@ def read_content(
     settings: Settings,
     links: Links = NO_LINKS,
 ) -> Content:
-    """Read the content of the page of a window.
-
-    Args:
-        con: a connection on which the reductions are views.
-        zone: time zone of the printed times.
-        links: the objects that have pages; cells of tables that name one link to its page.
-    """
+    """Read the content of the page of a window, with links to the objects that have pages."""
     by = window.step()
     read = partial(report, con, **window.selection, zone=zone.key, settings=settings)
     matches = exceptions(con, **window.selection, settings=settings)
@@ -299,12 +291,11 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A report table of a page.
+    """A report table of a page, or why it is `missing`.
 
     Attributes:
         covers: the span and the filters, as text.
         rows: cells of each line. below: cells of the mean and total lines.
-        missing: why the table is empty; may be empty.
     """
 
     name: str
@@ -408,14 +399,10 @@ STEPS = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A system and a time span.
+    """A system and a time span, that of a run if there is one; UTC, None for no bound.
 
-    Attributes:
-        run_id: the run that defines the span, if any.
-        since, until: UTC without zone; None means no bound.
-        attributes: from the run file.
-        intervals: number of measured intervals. first, last: begin and end of their coverage, UTC.
-        day: the day, if it is one of several of a system (`by_day`).
+    `first`, `last`: begin and end of its intervals, UTC. `day`: one of several of a system
+    (`by_day`).
     """
 
     system: str
@@ -462,13 +449,9 @@ def windows(
     *,
     systems: bool = False,
 ) -> list[Window]:
-    """The runs in a span, by system and time, and the systems without runs in it.
+    """The runs in a span, by system and time, and the systems without runs in it; or all `systems`.
 
-    Args:
-        con: a connection on which the reductions are views.
-        run, system: limit to one run or system.
-        since, until: limit each window; UTC if without zone. Empty windows are left out.
-        systems: all systems, also those with runs in the span.
+    `since` and `until` limit each window, UTC if without zone. Empty windows are left out.
 
     Raises:
         NothingToReportError: no measured interval is in that span.

@@ -56,7 +56,6 @@ TICKS = CONFIG.pop("ticks")
 """Tick label formats of a time axis, by the unit that begins at the tick."""
 
 _SIZE = re.compile(r'^<svg\b[^>]*?\bwidth="(?P<width>[\d.]+)" height="(?P<height>[\d.]+)"[^>]*>')
-_NAMESPACES = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
 
 
 def svg(spec: dict[str, Any], title: str, about: str, name: str) -> str:
@@ -67,8 +66,9 @@ def svg(spec: dict[str, Any], title: str, about: str, name: str) -> str:
     size = _SIZE.match(drawn)
     assert size, drawn[:200]
     width, height = size["width"], size["height"]
+    namespaces = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
     head = (
-        f'<svg {_NAMESPACES} viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
+        f'<svg {namespaces} viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
         f' role="img" aria-labelledby="{name}-title {name}-desc">'
         f'<title id="{name}-title">{escape(title)}</title>'
         f'<desc id="{name}-desc">{escape(about)}</desc>'
@@ -342,12 +342,9 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A rendered chart; `svg` is empty if there is no data.
+    """A rendered chart and what the script of the page needs (`_data`), or why it is `missing`.
 
-    Attributes:
-        data: for the script of the page; `_data` describes it.
-        legend: the series, if there are several.
-        missing: why it could not be drawn; may be empty.
+    `svg` is empty without data; the legend is empty for a single series.
     """
 
     chart: Chart

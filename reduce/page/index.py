@@ -91,11 +91,9 @@ class IndexedPage(msgspec.Struct, frozen=True):
 
 
 class Index(msgspec.Struct, frozen=True):
-    """What an index shows.
+    """What an index shows; `titles`: report -> its title.
 
-    Attributes:
-        hours: system -> end of each measured hour, UTC, and its processor utilization in percent.
-        titles: report -> its title.
+    `hours`: system -> end of each measured hour, UTC, and its processor utilization in percent.
     """
 
     pages: tuple[IndexedPage, ...]
@@ -110,11 +108,9 @@ def indexed(
     content: Content | None = None,
     objects: Iterable[tuple[str, str]] = (),
 ) -> IndexedPage:
-    """A page as the index shows it.
+    """A page as the index shows it; without content it has all reports and no exceptions.
 
-    Args:
-        content: of the page; without, it is taken to have all reports and no exceptions.
-        objects: titles and addresses of the pages of its objects.
+    `objects`: titles and addresses of the pages of its objects.
     """
     days = [str(day) for day in local_days(window.first, window.last, zone)]
     shown = "" if window.run_id or window.day else f", {' to '.join(sorted({days[0], days[-1]}))}"
@@ -218,12 +214,9 @@ def _place(metric: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Hour:
-    """A cell of the hours of a day.
+    """A cell of the hours of a day: processor utilization in percent, None if not measured.
 
-    Attributes:
-        load: processor utilization in percent; None where it was not measured.
-        href: address of the page at that hour; may be empty.
-        is_skipped: whether clocks were set forward over it.
+    `href`: of the page at that hour, or empty. `is_skipped`: clocks were set forward over it.
     """
 
     load: float | None
@@ -284,14 +277,9 @@ def _system(
 def hour_cells(
     hours: Mapping[datetime, float], pages: Sequence[IndexedPage], zone: ZoneInfo
 ) -> tuple[list[str], dict[str, list[Hour]]]:
-    """The hours of days of 23, 24 or 25 hours under common headings.
+    """Headings of the hours of days of 23, 24 or 25 hours, and day -> its cells.
 
-    Args:
-        hours: end of an hour, UTC without zone -> percent.
-        pages: that the cells link, where they cover the hour.
-
-    Returns:
-        The headings, and day -> its cells.
+    `hours`: end, UTC without zone -> percent. Cells link the pages that cover the hour.
     """
     cells: dict[str, dict[tuple[int, int], Hour]] = {}
     for end, load in sorted(hours.items()):

@@ -51,13 +51,7 @@ ALSO = {"user": ("LINUX_GUESTS",), "device": ("VIRTUAL_SWITCHES",)}
 
 @dataclass(frozen=True, slots=True)
 class ObjectContent:
-    """The content of the page of an object.
-
-    Attributes:
-        title: kind and name of the object.
-        thinned: length of time that a point of the charts covers; None: one interval.
-        marks: events for the charts.
-    """
+    """The content of the page of an object, as that of a window."""
 
     title: str
     window: Window

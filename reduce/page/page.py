@@ -175,7 +175,7 @@ def _write_objects(
     files = object_files(objects)
     trail = [("All pages", "../index.html"), (window.title, f"../{page.name}")]
     written: dict[tuple[str, Any], Path] = {}
-    below = charts.from_below()
+    below = charts if charts.text else Runtime(f"../{charts.address}")
     for (kind, value), name in files.items():
         with suppress(NothingToReportError):
             data = object_page(con, window, kind, value, zone, settings, trail, charts=below)

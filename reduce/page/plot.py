@@ -19,7 +19,6 @@ from .chart import Chart, ChartKind, Points, column_of, object_name, series_of
 from .drawing import bars, over_time, png, stacked, svg
 
 FORMATS = ("svg", "png")
-NO_FIGURES = (MetricKind.KEY, MetricKind.ELAPSED, MetricKind.LATEST)
 MOST_OBJECTS = 20
 """Maximum number of bars, or of lines for objects; more could not be distinguished."""
 
@@ -50,7 +49,8 @@ def plot_spec(result: ReportResult, columns: Sequence[str] = ()) -> dict[str, An
         for chart, points in panels(result, columns)
     ]
     title = {"text": result.report.title, "subtitle": _about(result)}
-    return stacked(drawn) | {"title": title | _TITLE}
+    form = {"anchor": "start", "fontSize": 13, "subtitleFontSize": 11, "offset": 12}
+    return stacked(drawn) | {"title": title | form}
 
 
 def panels(result: ReportResult, columns: Sequence[str] = ()) -> list[tuple[Chart, Points]]:
@@ -82,11 +82,7 @@ def drawn_alone(result: ReportResult, spec: dict[str, Any], format: str) -> byte
     return svg(spec, result.report.title, _about(result), result.report.name.lower()).encode()
 
 
-_TITLE = {"anchor": "start", "fontSize": 13, "subtitleFontSize": 11, "offset": 12}
-
-
 def _about(result: ReportResult) -> str:
-    """Description of the coverage of the chart."""
     first, last = (clock(time, result.zone) for time in (result.starts, result.ends))
     run = [f"run {result.run_id}"] if result.run_id else []
     parts = [result.report.name, f"system {result.system}", *run, *result.restrictions]
@@ -95,11 +91,9 @@ def _about(result: ReportResult) -> str:
 
 def _columns(result: ReportResult, names: Sequence[str]) -> list[ReportColumn]:
     report, kind_of = result.report, result.table.schema.field
-    figures = [
-        column
-        for column in report.columns
-        if is_number(kind_of(column.name).type) and column.kind not in NO_FIGURES
-    ]
+    others = (MetricKind.KEY, MetricKind.ELAPSED, MetricKind.LATEST)
+    numbers = [column for column in report.columns if is_number(kind_of(column.name).type)]
+    figures = [column for column in numbers if column.kind not in others]
     by_name = {column.name: column for column in figures}
     for name in names:
         if name not in by_name:

@@ -92,18 +92,18 @@ def _reason(definition: Report, column: ReportColumn, levels: Levels) -> str:
     metric = metric_of(definition.reduction, column.name)
     if reason := _level_reason(metric, levels):
         return reason
-    absence = reduction(definition.reduction).column(column.name).absence
+    reasons = [reduction(definition.reduction).column(column.name).absence]
     since, until = (release_key(r) if r else () for r in (metric.since, metric.until))
     if since and not (levels and levels[0] >= since):
-        absence += f"{', or ' if absence else ''}before CP {metric.since}"
+        reasons.append(f"before CP {metric.since}")
     if until and not levels:
-        absence += (
-            f"{', or ' if absence else ''}after CP {metric.until}, which a dump that names no "
+        reasons.append(
+            f"after CP {metric.until}, which a dump that names no level may be of"
+            " (cpmon ingest --release names it)"
         )
-        absence += "level may be of (cpmon ingest --release names it)"
     elif until and levels[-1] > until:
-        absence += f"{', or ' if absence else ''}after CP {metric.until}"
-    return absence
+        reasons.append(f"after CP {metric.until}")
+    return ", or ".join(filter(None, reasons))
 
 
 MULTITHREADING = "6.3.0"

@@ -52,7 +52,6 @@ class Objects:
     """The objects that an option selects: a single one, a pattern, a range or a user class.
 
     Attributes:
-        option: key of `NOUNS`. column: the column with the objects.
         value: a value; a text with wildcards is a pattern, a pair is an inclusive range.
         rules: of the user classes, if the value is the class of the users in the column.
     """

@@ -57,15 +57,11 @@ class ReportResult:
 
     Attributes:
         report: what was asked for, with the columns as printed.
-        system: the system it is about; `run_id` the run, if one was named.
         starts, ends: begin of the first and end of the last interval, UTC.
-        intervals: number of intervals covered.
-        lines: kind of the lines.
         table: a row for each line, with the reduction's columns, unrounded and unscaled.
         mean: column -> value over the whole span, from sums or as a mean of samples; or None.
         total: column -> sum over the whole span, or over all objects.
         notes: what is missing, and what depends on inferred layouts.
-        zone: time zone of the printed times.
         restrictions: the filters of the report, as text.
     """
 
@@ -168,12 +164,7 @@ def report(  # noqa: PLR0913 - each is an option of the command
 
 
 def _check_lines(definition: Report, span: Span, asked: Asked) -> None:
-    """Check that the report supports the requested lines.
-
-    Raises:
-        CpmonError: lines are too short, do not begin at midnight, or the report has no lines by
-            time or by object.
-    """
+    """Check that the report supports the requested lines."""
     by, top = asked.by, asked.top
     if isinstance(by, timedelta) and by < timedelta(minutes=1):
         raise CpmonError(
@@ -311,11 +302,7 @@ def _read(
 def _lines(
     con: duckdb.DuckDBPyConnection, shown: Report, span: Span, source: Source, asked: Asked
 ) -> pa.Table:
-    """Query the lines, each with the values about all of them.
-
-    Raises:
-        CpmonError: the user's condition compares incompatible types.
-    """
+    """Query the lines, each with the values about all of them."""
     doubted = DOUBTS in (column.name for column in reduction(shown.reduction).columns)
     sql, values = report_sql(shown, span, source, asked, doubted=doubted)
     try:
@@ -480,11 +467,7 @@ def _object_names(definition: Report, span: Span) -> list[str]:
 def _coverage_without_rows(
     con: duckdb.DuckDBPyConnection, definition: Report, span: Span
 ) -> dict[str, Any]:
-    """Coverage of a span without rows, in the form of `Source.coverage`.
-
-    Raises:
-        CpmonError: the span has no intervals, or there is no such object.
-    """
+    """Coverage of a span without rows, in the form of `Source.coverage`."""
     where, values = replace(span, objects=()).where()
     length = "coalesce(to_microseconds(CAST(seconds * 1e6 AS BIGINT)), INTERVAL 0 SECONDS)"
     ((starts, ends, intervals),) = con.execute(

@@ -47,11 +47,10 @@ class ForeignName:
     """A report of another product.
 
     Attributes:
-        product: whose it is. number: that of Performance Toolkit, FCX112, or empty.
-        name: its name, or empty. title: what it is about.
-        state: how much of it there is. report: the report of cpmon, empty if there is none.
-        lines: kind of lines that differs from that of the report: a log of what the report shows
-            by object.
+        number: that of Performance Toolkit, FCX112, or empty. name: may be empty.
+        report: the report of cpmon, empty if there is none.
+        lines: kind of lines that differs from that of the report: a log of what the report shows by
+            object.
         missing: what the report lacks, or why there is none.
         source: public text in which number or name was found; empty if in none that was searched.
     """

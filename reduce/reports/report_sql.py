@@ -37,13 +37,7 @@ previous interval may have ended late."""
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The relation that a report reads: a reduction, or its roll-ups of one level.
-
-    Attributes:
-        relation: its name.
-        level: level of the roll-ups; empty for a reduction.
-        shift, hours: shift of the roll-ups, and its hours.
-    """
+    """The relation of a report: a reduction, or its roll-ups of a level and of a shift's hours."""
 
     relation: str
     level: str = ""
@@ -91,13 +85,9 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The rows of a reduction to read; `since` is exclusive, `until` inclusive.
+    """The rows of a reduction to read; `since` is exclusive, `until` inclusive, UTC without zone.
 
-    Attributes:
-        system: the system. run_id: the run that defines the span, if any.
-        since, until: UTC without zone.
-        shift: limits to intervals that end in its hours.
-        objects: the selected objects; empty selects all.
+    They may be limited to a run, to intervals that end in the hours of a shift, and to objects.
     """
 
     system: str
@@ -218,11 +208,8 @@ def report_sql(
 
     Each row is a line: the columns of the report, then values about all lines: the structs `MEAN`
     and `TOTAL` with the values of these lines, the struct `COVERAGE`, and the list of structs
-    `DOUBTS`. So the rows of a reduction, which may have to be computed, are queried once.
-
-    Args:
-        source: the relation to read.
-        doubted: the rows of the reduction have the column `doubts`.
+    `DOUBTS` if rows are `doubted`. So the rows of a reduction, which may have to be computed, are
+    queried once.
     """
     where, values = source.where(span)
     if source.is_rolled:
@@ -249,12 +236,9 @@ def report_sql(
 
 
 def doubts_sql(rows: str, count: str = "count(*)", key: str = "") -> str:
-    """SELECT of the kinds of doubts and their number of rows, most frequent first.
+    """SELECT of the kinds of doubts about rows, most frequent first, by a key if there is one.
 
-    Args:
-        rows: rows with the column `doubts`, as SQL.
-        count: the aggregate that counts rows, as SQL.
-        key: a column to group by, which comes first.
+    `rows` and `count`, the aggregate that counts them, are SQL.
     """
     columns = f"{key}, doubt" if key else "doubt"
     return f"""
@@ -275,34 +259,37 @@ def _struct(values: Mapping[str, str]) -> str:
 
 def _total_sql(column: ReportColumn, source: Source) -> str:
     """The expression of a column over the rows of all objects."""
-    rolled, over, under = source.is_rolled, column.over, column.under
+    rolled, factor = source.is_rolled, column.factor
     if column.kind is MetricKind.LEVEL:
-        amount = f"sum({sum_of(column.name) if rolled else column.name})"
-        factor, once = 1.0, "max(intervals)" if rolled else "1"
-    elif under in ELAPSED:
-        known = f"CASE WHEN {under} IS NOT NULL THEN {over} END"
-        timed = f"CASE WHEN {over} IS NOT NULL THEN {under} END"
-        amount = f"sum({amount_of(over, under) if rolled else known})"
-        factor, once = column.factor, f"max({time_of(over, under) if rolled else timed})"
+        amount, factor = sum_of(column.name) if rolled else column.name, 1.0
+        once = "max(intervals)" if rolled else "1"
+    elif column.under in ELAPSED:
+        amount, time = _terms(column, rolled=rolled)
+        once = f"max({time})"
     else:
         return line_sql(column, rolled=rolled)
     each = f"SELECT {once} AS part FROM {COVERED} WHERE seconds IS NOT NULL GROUP BY {TIME}"
-    return f"{amount} * {factor!r} / nullif((SELECT sum(part) FROM ({each})), 0)"
+    return f"sum({amount}) * {factor!r} / nullif((SELECT sum(part) FROM ({each})), 0)"
+
+
+def _terms(column: ReportColumn, *, rolled: bool) -> tuple[str, str]:
+    """Dividend and divisor of a ratio where both are known, in rows or in sums of roll-ups."""
+    over, under = column.over, column.under
+    if rolled:
+        return amount_of(over, under), time_of(over, under)
+    # Skip rows in which either is unknown, as in records of an older release.
+    # For many columns DuckDB sums a CASE in less than half the time of a FILTER.
+    known, measured = f"{under} IS NOT NULL THEN {over}", f"{over} IS NOT NULL THEN {under}"
+    return f"CASE WHEN {known} END", f"CASE WHEN {measured} END"
 
 
 def line_sql(column: ReportColumn, *, rolled: bool = False) -> str:
     """The expression of a column over the rows of one line, or over the sums of roll-ups."""
-    name, over, under, factor = column.name, column.over, column.under, column.factor
+    name, over, factor = column.name, column.over, column.factor
     match column.kind:
-        case MetricKind.RATIO if rolled:
-            divisor = f"sum({time_of(over, under)})"
-            return f"sum({amount_of(over, under)}) * {factor!r} / nullif({divisor}, 0)"
         case MetricKind.RATIO:
-            # Skip rows in which either is unknown, as in records of an older release.
-            # For many columns DuckDB sums a CASE in less than half the time of a FILTER.
-            amount = f"sum(CASE WHEN {under} IS NOT NULL THEN {over} END)"
-            divisor = f"sum(CASE WHEN {over} IS NOT NULL THEN {under} END)"
-            return f"{amount} * {factor!r} / nullif({divisor}, 0)"
+            amount, divisor = _terms(column, rolled=rolled)
+            return f"sum({amount}) * {factor!r} / nullif(sum({divisor}), 0)"
         case MetricKind.TOTAL:
             return f"sum({sum_of(over) if rolled else over}) * {factor!r}"
         case MetricKind.LEVEL if rolled:

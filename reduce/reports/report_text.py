@@ -25,12 +25,9 @@ from .report import ReportResult
 
 @dataclass(frozen=True, slots=True)
 class ColourLimit:
-    """A limit beyond which values of a metric are coloured.
+    """A limit, of values times `scale`, beyond which these are coloured.
 
-    Attributes:
-        scale: factor applied to values before the comparison.
-        is_highest: the limit is a maximum.
-        least: column -> least value; lines with less of it are not coloured.
+    `is_highest`: it is a maximum. `least`: column -> least value; lines with less are not coloured.
     """
 
     reduction: str
@@ -44,12 +41,7 @@ class ColourLimit:
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """A terminal.
-
-    Attributes:
-        width: characters of a line; columns that do not fit are dropped from the right.
-        thresholds: limits for colours; the first exceeded one counts.
-    """
+    """A terminal: `width` limits the columns, and the first threshold exceeded gives the colour."""
 
     width: int | None = None
     thresholds: Sequence[ColourLimit] = ()
@@ -60,8 +52,7 @@ def render_reports(
 ) -> bytes:
     """Render several reports: text and Markdown one below the other, XLSX a sheet for each.
 
-    Args:
-        screen: the terminal for text; colours are markup of `core.text.painted`.
+    Colours of text are markup of `core.text.painted`.
 
     Raises:
         CpmonError: the format can hold only one table.
@@ -220,14 +211,10 @@ def _number_format(column: ReportColumn) -> str:
     """Excel's number format with the decimals of the report."""
     if column.base == HEX:
         return ""
-    match column.form.style:
-        case Style.FIXED:
-            return "0." + "0" * column.form.digits if column.form.digits else "#,##0"
-        case Style.THOUSANDS:
-            return "#,##0"
-        case Style.KEPT:
-            return "0.000"
-    return "0.00"  # seconds; the report prints minutes and seconds
+    if column.form.style is Style.FIXED and column.form.digits:
+        return "0." + "0" * column.form.digits
+    formats = {Style.FIXED: "#,##0", Style.THOUSANDS: "#,##0", Style.KEPT: "0.000"}
+    return formats.get(column.form.style, "0.00")  # seconds, where the report prints minutes
 
 
 def _value(column: ReportColumn, result: ReportResult, value: Any) -> Any:

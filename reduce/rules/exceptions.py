@@ -105,7 +105,6 @@ class Exceptions:
         lacking: rules that had no value in some intervals of a system.
         unjudged: values beyond the limit of a rule for less time than it requires, next to
             intervals without values: they may or may not be exceptions.
-        coverage: the intervals that were evaluated.
     """
 
     table: pa.Table
@@ -172,12 +171,10 @@ def exceptions(
         con: a connection on which the reductions are views; one to a store is left pointed at the
             scope.
         rules: what to look for; by default the shipped ones and those of the settings.
-        run: limits to the system and window of a run.
-        system: limits to one; all systems otherwise.
-        since, until: limits to intervals that end behind `since` and not behind `until`;
-            times without zone are UTC.
+        run, system: limit to the system and window of a run, or to one system.
+        since, until: limits to intervals that end behind `since` and not behind `until`; times
+            without zone are UTC.
         severity: rules below it are not looked at.
-        settings: has the shifts that rules name.
 
     Raises:
         CpmonError: an unknown name, SQL of a rule that fails, or no interval in the scope.
@@ -213,7 +210,6 @@ def exceptions(
 
 
 def _systems(con: duckdb.DuckDBPyConnection, condition: str = "true") -> list[str]:
-    """The systems that have an interval."""
     sql = f"SELECT DISTINCT system FROM meta.interval WHERE {condition} ORDER BY system"
     return [str(name) for (name,) in con.execute(sql).fetchall()]
 
@@ -279,9 +275,6 @@ def _values_of_sql(con: duckdb.DuckDBPyConnection, rule: Rule) -> str:
     """SELECT of the values of a rule with SQL, with the columns of `_values_of_reduction`.
 
     Without a column `system` they are of the only system of the store.
-
-    Raises:
-        CpmonError: it is no single query that only reads, or a column is missing.
     """
     sql = rule.guarded_sql(con)
     columns = rule.query(con, f"SELECT * FROM ({sql}) LIMIT 0").column_names
@@ -327,11 +320,6 @@ def _episodes_sql(rule: Rule, values: str, scope: Scope, start: datetime | None,
     `seen` lists the systems that had values, `lacking` those of which some intervals of the scope
     had none. An episode that is shorter than the rule asks for, but borders on intervals of which
     nothing is known, is not `judged`; one that may have begun before `start` is `cut`.
-
-    Args:
-        values: SELECT of all values.
-        start: end of the first interval that is looked at is behind it; None for all.
-        shift: condition on intervals; its marks stand once.
     """
     beyond = f"value {rule.comparison.sign} {rule.limit!r}" if rule.limit is not None else "true"
     direction = "value" if rule.comparison is Comparison.BELOW else "value DESC"

@@ -214,10 +214,7 @@ def _none_of(
 ) -> TableCheck | None:
     """The check that no field meets its condition; None without fields.
 
-    Args:
-        conditions: field -> condition on a row.
-        prefix: expression before the details.
-        detail: field -> expression for its mistake, as text.
+    All are SQL: conditions on a row, the details of a mistake, and what stands before these.
     """
     bad = " OR ".join(conditions.values())
     cases = [f"CASE WHEN {bad_of} THEN {detail(field)} END" for field, bad_of in conditions.items()]
@@ -260,11 +257,8 @@ class DeltaCheck:
 
 def counters_known(layout: Layout) -> DeltaCheck | None:
     """Counters neither fall nor rise too far; None for events and tables without counters."""
-    return (
-        DeltaCheck(layout, of_counters=True)
-        if _is_sampled(layout) and counter_names(layout)
-        else None
-    )
+    has_counters = _is_sampled(layout) and counter_names(layout)
+    return DeltaCheck(layout, of_counters=True) if has_counters else None
 
 
 def owners_known(layout: Layout) -> DeltaCheck | None:

@@ -26,10 +26,6 @@ from .validation import RuleResult, Status, Validation
 
 MOST_NAMED = 3
 """Maximum number of objects that a note names."""
-_IDENTITY = 12
-"""Number of characters of a dump's identity, as in the output of `cpmon ingest`."""
-OF_EXCEPTIONS = ("area", "limit", "minutes", "shift")
-"""Columns of a list of rules that apply to exceptions only."""
 
 
 def render_rules(rules: Sequence[Rule], format: str = "table") -> bytes:
@@ -59,7 +55,7 @@ def render_rules(rules: Sequence[Rule], format: str = "table") -> bytes:
     ]
     table = pa.Table.from_pylist(rows)
     if rules[0].purpose is Purpose.VALIDATION:
-        table = table.drop_columns(OF_EXCEPTIONS)
+        table = table.drop_columns(["area", "limit", "minutes", "shift"])  # of exceptions only
     return render(table, "table" if format == "text" else format)
 
 
@@ -117,7 +113,6 @@ def limit_of(rule: Rule) -> str:
 
 
 def _lines(head: str, span: str, table: pa.Table, notes: Iterable[str]) -> list[str]:
-    """A summary with its span, a table and notes."""
     rows = ["", render(table, "table").decode().rstrip(), ""] if table.num_rows else []
     return [head, span, *rows, *bullets(notes)]
 
@@ -161,7 +156,7 @@ def _columns(exceptions: Exceptions, zone: ZoneInfo) -> dict[str, Any]:
             for row in rows
         ],
         "At": [clock(row["worst_interval"], zone) for row in rows],
-        "Dump": [(row["dump"] or "")[:_IDENTITY] for row in rows],
+        "Dump": [(row["dump"] or "")[:12] for row in rows],  # as `cpmon ingest` prints them
         "Offset": ["" if (n := row["record_offset"]) is None else f"{n:#x}" for row in rows],
     }
     if exceptions.coverage.scope.system:
@@ -255,7 +250,6 @@ def _validation(found: Validation) -> list[str]:
 
 
 def _page(validation: Validation) -> bytes:
-    """One self-contained HTML page without a script."""
     failed = validation.of(Status.FAILED)
     return html_page(
         __package__,

@@ -162,10 +162,9 @@ class Layer:
 
 
 class Rule(RuleKeys, frozen=True, kw_only=True):
-    """One rule.
+    """One rule; `id` is its name.
 
     Attributes:
-        id: its name; a rule read later replaces one of the same id and purpose.
         sources: key -> where it was written.
         check: the check of a table, if the rule is generated from its layout.
     """
@@ -309,7 +308,6 @@ class Rule(RuleKeys, frozen=True, kw_only=True):
 
 
 OF_REDUCTION = ("reduction", "metric", "per", "object", "least", "record", "record_keys")
-OF_SQL = ("sql", "record")
 OF_SITE = {"meaning": "A rule of the site.", "remedy": "Ask who wrote the rule."}
 """Default texts of a site's rule of validation."""
 
@@ -384,11 +382,7 @@ def _named(source: str, key: str) -> str:
 
 
 def _of_site(purpose: Purpose, settings: Settings, file: Path | None) -> Iterator[Layer]:
-    """The rules of the settings, then those of a file.
-
-    Raises:
-        CpmonError: the file cannot be read, or holds something besides such rules.
-    """
+    """The rules of the settings, then those of a file."""
     yield Layer(str(settings.file or FILE), getattr(settings, purpose), settings.place)
     if file is not None:
         document, kind = Document.load(file, "the rules"), str(purpose)
@@ -404,7 +398,7 @@ def _superseded(values: Mapping[str, Any], given: Mapping[str, Any]) -> tuple[st
     if "sql" in given:
         return ("needs",) if "sql" in values else ("needs", "check", *OF_REDUCTION)
     if "reduction" in given and given["reduction"] != values.get("reduction"):
-        return (*OF_SQL, *OF_REDUCTION)
+        return ("sql", *OF_REDUCTION)
     return ()
 
 

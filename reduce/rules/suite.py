@@ -91,12 +91,7 @@ def judge(
     run: str | None = None,
     data_docs: Path | None = None,
 ) -> Expectations:
-    """Check the kept results in a scope against the possible values of their metrics.
-
-    Args:
-        con: a connection to the store.
-        run: the run that defines the scope.
-        data_docs: the folder of the Data Docs to write.
+    """Check the kept results in a scope, and write Data Docs to a folder if one is given.
 
     Raises:
         CpmonError: nothing is kept, no interval is in the scope, or an expectation cannot be
@@ -177,9 +172,9 @@ def _expected(reduction: Reduction, frame: pa.Table) -> Iterator[Any]:
         column_set=[column.name for column in reduction.columns], exact_match=False
     )
     present = set(frame.column_names)
-    for column in reduction.columns:
-        if column.name in present and column.is_complete:
-            yield gxe.ExpectColumnValuesToNotBeNull(column=column.name)
+    for each in reduction.columns:
+        if each.name in present and each.is_complete:
+            yield gxe.ExpectColumnValuesToNotBeNull(column=each.name)
     for metric in metrics_of(reduction.name).values():
         # A column without any value has neither a type nor a value out of range.
         if metric.name in present and frame[metric.name].null_count < len(frame):

@@ -50,11 +50,9 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RuleResult:
-    """The counts of one rule.
+    """The numbers of rows or values checked, and of those that violate a rule.
 
-    Attributes:
-        checked: number of rows or values checked. bad: number of those that violate the rule.
-        reason: why nothing was checked; empty otherwise.
+    `reason`: why nothing was checked; empty otherwise.
     """
 
     rule: Rule
@@ -142,7 +140,6 @@ def rows_sql(rule: Rule, scope: Scope, select: str | None = None) -> str:
 def _of_table(
     con: duckdb.DuckDBPyConnection, rules: Sequence[Rule], scope: Scope
 ) -> Iterator[RuleResult]:
-    """The counts of rules about the rows of one table."""
     checks = [rule.check for rule in rules if isinstance(rule.check, TableCheck)]
     figures = ", ".join(f"{check.checked}, {check.screen}" for check in checks)
     where = scope.condition(checks[0].time)
@@ -157,7 +154,6 @@ def _of_table(
 def _of_deltas(
     con: duckdb.DuckDBPyConnection, rules: Sequence[Rule], scope: Scope
 ) -> Iterator[RuleResult]:
-    """The counts of rules about the deltas of one table."""
     checks = [rule.check for rule in rules if isinstance(rule.check, DeltaCheck)]
     layout = checks[0].layout
     still, sound = _undoubted(con, rules[0], layout, scope)
@@ -228,8 +224,7 @@ class Breach:
     Attributes:
         finding: code of `cpmon check`.
         offset: of the first record concerned, in the dump.
-        detail: description of the first one. effect: on reports.
-        count: number of occurrences.
+        detail: description of the first one. effect: on reports. count: of occurrences.
     """
 
     finding: str
@@ -317,12 +312,7 @@ SCHEMA = pa.schema([(n, pa.int64() if n in ("checked", "bad") else pa.string()) 
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """The results of the rules in a scope.
-
-    Attributes:
-        outcomes: one for each rule: failed ones first, by descending severity.
-        coverage: the intervals that were checked.
-    """
+    """The results of the rules in a scope: failed ones first, by descending severity."""
 
     outcomes: tuple[RuleResult, ...]
     coverage: Coverage
@@ -363,13 +353,7 @@ def validate(
     scope: Scope,
     run: str | None = None,
 ) -> Validation:
-    """Apply rules to a store.
-
-    Args:
-        con: a connection to its catalogue.
-        rules: from `load_rules`. landed: tables that have landed in it.
-        scope: the rows to check, from `scope_of`.
-        run: the run that defines the scope.
+    """Apply rules to the tables that have landed in a scope of a store.
 
     Raises:
         CpmonError: no interval in the scope, or SQL of a rule that fails.
@@ -382,10 +366,6 @@ def validate_spans(
     store: Store, scopes: Iterable[Scope], settings: Settings | None = None
 ) -> Iterator[Validation]:
     """Apply all rules to each of several spans, reading only the dumps of the span.
-
-    Args:
-        scopes: the spans; their systems must be in the store.
-        settings: may define rules of the site.
 
     Raises:
         CpmonError: on iteration: a scope has no interval, a rule is invalid, or its SQL fails.
