@@ -249,30 +249,29 @@ def _judged(lines: Sequence[MetricLine]) -> list[MetricLine]:
     changes = sum(level(chance) is not None for chance in chances)
     # Greatest p at which one more metric would be significant (Benjamini and Hochberg).
     least = SIGNIFICANT_P * min(changes + 1, len(chances)) / max(len(chances), 1)
-    given = iter(chances)
-    return [
-        line if line.test is None else _with_verdict(line, next(given), least) for line in lines
-    ]
-
-
-def _with_verdict(line: MetricLine, p_adjusted: float, least: float) -> MetricLine:
-    """Adds the verdict. Args: least: greatest significant p value."""
-    test, base = line.test, abs(line.values[0] or 0)
-    assert test is not None
-    percent = 100 / base if base else None
-    bound = percent and test.bound() * percent
-    large = percent is None or abs(test.gap) * percent >= LARGE_PERCENT
-    if level(p_adjusted) is not None:
-        verdict = Verdict.CHANGE
-    elif not test.uncertainties:
-        verdict = Verdict.SAME
-    elif large:
-        verdict = Verdict.UNPROVEN
-    else:
-        hidden = bound is None or bound >= LARGE_PERCENT
-        verdict = Verdict.UNKNOWN if hidden else Verdict.WITHIN
-    smallest = percent and test.detectable(least) * percent
-    return replace(line, p_adjusted=p_adjusted, bound=bound, detectable=smallest, verdict=verdict)
+    given, judged = iter(chances), []
+    for line in lines:
+        test, base = line.test, abs(line.values[0] or 0)
+        if test is None:
+            judged.append(line)
+            continue
+        p_adjusted, percent = next(given), 100 / base if base else None
+        bound = percent and test.bound() * percent
+        smallest = percent and test.detectable(least) * percent
+        if level(p_adjusted) is not None:
+            verdict = Verdict.CHANGE
+        elif not test.uncertainties:
+            verdict = Verdict.SAME
+        elif percent is None or abs(test.gap) * percent >= LARGE_PERCENT:
+            verdict = Verdict.UNPROVEN
+        elif bound is None or bound >= LARGE_PERCENT:
+            verdict = Verdict.UNKNOWN
+        else:
+            verdict = Verdict.WITHIN
+        judged.append(
+            replace(line, p_adjusted=p_adjusted, bound=bound, detectable=smallest, verdict=verdict)
+        )
+    return judged
 
 
 def _rank(line: MetricLine) -> tuple[float, ...]:

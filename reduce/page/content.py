@@ -83,18 +83,17 @@ def _shown(tile: Tile, result: ReportResult, limit: float | None, zone: ZoneInfo
     greatest = pc.max(values).as_py()
     if greatest is None:
         return None
-    over_time = result.lines is Lines.TIME
     line = result.table.slice(pc.index(values, greatest).as_py(), 1).to_pylist()[0]
-    if not over_time:
-        value, noun = greatest, "objects"
-        detail = object_name([column_of(result.report, key) for key in result.report.keys], line)
-    else:
+    if result.lines is Lines.TIME:
         value, noun = result.mean.get(tile.column), "intervals"
         when = clock(line[TIME], zone)
         when = when if result.ends - result.starts > DAY else when[11:]
-        detail = f"highest {cell_text(column, greatest)} at {when}"
-        if pc.min(values).as_py() == greatest:
-            detail = "all the time"
+        is_constant = pc.min(values).as_py() == greatest
+        highest = f"highest {cell_text(column, greatest)} at {when}"
+        detail = "all the time" if is_constant else highest
+    else:
+        value, noun = greatest, "objects"
+        detail = object_name([column_of(result.report, key) for key in result.report.keys], line)
     unit = unit_of(tile.report, tile.column) if tile.noun is None else tile.noun
     state = verdict = ""
     if limit is not None:
@@ -508,17 +507,18 @@ def plain_name(text: str) -> str:
 
 def unique_files(names: Iterable[str]) -> list[str]:
     """A file for each name, different also where a file system ignores case."""
-    chosen: list[str] = []
+    chosen: dict[str, str] = {}  # in lower case -> as it is
     for name in names:
         candidates = (f"{name}-{n}.html" if n > 1 else f"{name}.html" for n in itertools.count(1))
-        taken = {file.lower() for file in chosen}
-        chosen.append(next(file for file in candidates if file.lower() not in taken))
-    return chosen
+        file = next(file for file in candidates if file.lower() not in chosen)
+        chosen[file.lower()] = file
+    return list(chosen.values())
 
 
 def file_names(page_windows: list[Window]) -> list[str]:
     """A unique file name for each window, derived from its run or system."""
-    parts = [(w.run_id or w.system, w.day, "run" if w.run_id else "system") for w in page_windows]
-    return unique_files(
-        f"{kind}-{plain_name('-'.join(filter(None, (name, day))))}" for name, day, kind in parts
-    )
+    names = []
+    for window in page_windows:
+        plain = plain_name("-".join(filter(None, [window.run_id or window.system, window.day])))
+        names.append(f"{'run' if window.run_id else 'system'}-{plain}")
+    return unique_files(names)

@@ -362,21 +362,18 @@ def drawn_figure(
         return Figure(chart, "")
     spec = over_time(chart, points, zone, limit=limit)
     picture = svg(spec, chart.title, chart.about or chart.title, chart.name)
-    encoding = spec["layer"][0]["encoding"]
-    colors, plain = encoding["color"]["scale"], [1, 0]
-    dashes = encoding.get("strokeDash", {}).get("scale", {}).get("range")
-    legend = tuple(
-        Entry(name, _NAMES[color], dash != plain)
-        for name, color, dash in zip(
-            colors["domain"], colors["range"], dashes or [plain] * len(points.order), strict=True
-        )
-    )
+    legend, encoding = list[Entry](), spec["layer"][0]["encoding"]
+    if len(points.order) > 1:
+        colors, plain = encoding["color"]["scale"], [[1, 0]] * len(points.order)
+        dashes = encoding.get("strokeDash", {}).get("scale", {}).get("range", plain)
+        for name, color, dash in zip(colors["domain"], colors["range"], dashes, strict=True):
+            legend.append(Entry(name, _NAMES[color], dash != plain[0]))
     data = _data(points, zone) | {
         "spec": _zoomable(spec, chart.name),
         "rule": chart.rule,
         "areas": list(chart.areas),
     }
-    return Figure(chart, picture, data, legend if len(legend) > 1 else ())
+    return Figure(chart, picture, data, tuple(legend))
 
 
 def _data(points: Points, zone: ZoneInfo) -> dict[str, Any]:

@@ -247,31 +247,22 @@ class System:
 
 def read_systems(con: duckdb.DuckDBPyConnection, index: Index) -> list[System]:
     """The parts of the page of an index."""
-    of_system = groupby(index.pages, lambda page: page.system)
-    return [_system(con, index, list(same), f"runs-{n}") for n, (_, same) in enumerate(of_system)]
-
-
-def _system(
-    con: duckdb.DuckDBPyConnection, index: Index, pages: Sequence[IndexedPage], name: str
-) -> System:
-    system, zone = pages[0].system, ZoneInfo(pages[0].zone)
-    runs = list(dict.fromkeys(page.run for page in pages if page.run))
-    heads, days = hour_cells(index.hours.get(system, {}), pages, zone)
-    newest = sorted(pages, key=lambda page: page.last, reverse=True)
-    named = {
-        (name, title): [page for page in newest if name in page.reports][:MOST_PAGES]
-        for name, title in index.titles.items()
-    }
-    return System(
-        system,
-        zone,
-        pages,
-        runs_figure(con, runs, name) if len(runs) > 1 else "",
-        heads,
-        days,
-        _newest(one for page in pages for one in page.exceptions),
-        {report: having for report, having in named.items() if having},
-    )
+    systems = []
+    for number, (system, same) in enumerate(groupby(index.pages, lambda page: page.system)):
+        pages = list(same)
+        zone = ZoneInfo(pages[0].zone)
+        runs = list(dict.fromkeys(page.run for page in pages if page.run))
+        figure = runs_figure(con, runs, f"runs-{number}") if len(runs) > 1 else ""
+        heads, days = hour_cells(index.hours.get(system, {}), pages, zone)
+        exceptions = _newest(one for page in pages for one in page.exceptions)
+        newest = sorted(pages, key=lambda page: page.last, reverse=True)
+        having = {
+            (name, title): [page for page in newest if name in page.reports][:MOST_PAGES]
+            for name, title in index.titles.items()
+        }
+        having = {report: some for report, some in having.items() if some}
+        systems.append(System(system, zone, pages, figure, heads, days, exceptions, having))
+    return systems
 
 
 def hour_cells(

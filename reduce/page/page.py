@@ -124,13 +124,7 @@ def index_page(
 def render_index(
     con: duckdb.DuckDBPyConnection, index: Index, query: str = "", above: str = ""
 ) -> bytes:
-    """The page of an index.
-
-    Args:
-        con: a connection on which the reductions are views; charts of runs read it.
-        query: address of a page that answers SQL. above: address of the index above. Both may be
-            empty.
-    """
+    """The page of an index, with the address of a page for SQL and of the index above, if any."""
     return rendered(
         "index.html",
         measures=MEASURES,
