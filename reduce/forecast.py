@@ -42,7 +42,6 @@ BAND = (0.05, 0.5, 0.95)
 """Quantiles of the band and of the expected value."""
 LONGEST = timedelta(days=3 * 366)
 """Longest horizon."""
-RECENT_DAYS = 28
 FIGURES = (MetricKind.RATIO, MetricKind.TOTAL, MetricKind.LEVEL)
 
 
@@ -56,12 +55,10 @@ class Threshold:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """A forecast: its lines as a report, and what a chart of it draws.
+    """A forecast as a report, and what a chart of it draws, in the printed unit of the metric.
 
-    Attributes:
-        column: the metric.
-        points: measured and expected means and busiest hours of days, in the printed unit.
-        band: `interval_end`, `low` and `high` of the busiest hour, in the printed unit.
+    `points` are means and busiest hours of days, measured and expected; `band`: `interval_end`,
+    `low` and `high` of the busiest hour.
     """
 
     result: ReportResult
@@ -122,6 +119,8 @@ def forecast(  # noqa: PLR0913 - each is an option of the command
     paths = simulate(fit, first, days, rng, low, high)
     limit = _threshold(threshold, definition, column, site)
     by = by or timedelta(days=7 if days > 31 else 1)
+    columns = {each.name: each for each in definition.columns}
+    lengths = counted(by.days, "day")
     title = f"{metric_of(definition.reduction, column.name).title}, {definition.name}"
     result = ReportResult(
         report=Report("FORECAST", title, definition.reduction, _columns(column, limit)),
@@ -136,7 +135,7 @@ def forecast(  # noqa: PLR0913 - each is an option of the command
         total={},
         notes=(*_notes(fit, paths, limit, column, hours, values, high), *left_out, *absent),
         zone=local,
-        restrictions=_restrictions(definition, span, by),
+        restrictions=(*(each.text(columns) for each in span.objects), f"by {lengths}"),
     )
     points, band = _drawn(paths, hours, values, column, local)
     return Forecast(result, column, points, band, limit)
@@ -177,11 +176,7 @@ def _metric(
 def _hours(
     con: Connection, definition: Report, column: ReportColumn, span: Span, zone: ZoneInfo
 ) -> tuple[pa.Table, list[str]]:
-    """The hours that are used, each with its local hour since 1970, and a note on the others.
-
-    Raises:
-        NothingToReportError: none is kept. CpmonError: the metric is one of several objects.
-    """
+    """The hours that are used, each with its local hour since 1970, and a note on the others."""
     source = Source(f'rollup."{definition.reduction}"', "hour")
     where, values = source.where(span)
     is_total = definition.lines is Lines.OBJECT and column.name in definition.total
@@ -251,11 +246,7 @@ def _limits(definition: Report, column: ReportColumn) -> tuple[float | None, flo
 
 
 def _days(first: int, horizon: timedelta, until: datetime | None, zone: ZoneInfo) -> int:
-    """The number of days from the first on, up to the horizon or the day of `until`.
-
-    Raises:
-        CpmonError: there is none, or there are too many.
-    """
+    """The number of days from the first on, up to the horizon or the day of `until`."""
     end = utc(until)
     days = -(-horizon // timedelta(days=1))
     if end is not None:
@@ -313,11 +304,7 @@ def _columns(column: ReportColumn, limit: Threshold | None) -> tuple[ReportColum
 
 
 def _lines(paths: Paths, length: int, limit: Threshold | None, zone: ZoneInfo) -> pa.Table:
-    """The lines of a forecast: a row for each day, or for each week from Monday on.
-
-    Args:
-        length: days of a line.
-    """
+    """The lines of a forecast, `length` days each: a day, or a week from Monday on."""
     days = paths.first + np.arange(len(paths.hours))
     starts = np.flatnonzero(np.append(True, (days[1:] + 3) % length == 0))
     ends = np.append(starts[1:], len(days))
@@ -359,91 +346,64 @@ def _notes(
     values: Floats,
     high: float | None,
 ) -> Iterator[str]:
-    """What a forecast says below its lines."""
-    yield _trend_note(fit, paths, column)
-    yield _season_note(fit, column)
-    yield from _threshold_notes(paths, limit, column, hours, values)
-    yield from _doubt_notes(fit, paths, hours, column, high)
-
-
-def _trend_note(fit: Fit, paths: Paths, column: ReportColumn) -> str:
-    low, high = np.quantile(paths.slopes, [BAND[0], BAND[2]])
-    low, middle, high = (f"{x * column.scale:+.3g}" for x in (low, fit.slope, high))
     unit = f" {column.unit}" if column.unit else ""
-    return (
-        f"Trend: {middle}{unit} a week, from {low} to {high} with probability 90 %; from"
+    slopes = np.quantile(paths.slopes, [BAND[0], BAND[2]])
+    low, middle, above = (f"{x * column.scale:+.3g}" for x in (slopes[0], fit.slope, slopes[1]))
+    yield (
+        f"Trend: {middle}{unit} a week, from {low} to {above} with probability 90 %; from"
         f" {counted(len(fit.blocks), 'week')}."
     )
+    greatest, least = (
+        f"{WEEKDAYS[h // DAY_HOURS]} {h % DAY_HOURS:02d}:00"
+        f" ({fit.season[h] * column.scale:+.3g}{unit})"
+        for h in (int(np.nanargmax(fit.season)), int(np.nanargmin(fit.season)))
+    )
+    yield f"Weekly season: highest in the hour from {greatest}, lowest from {least}."
+    if limit is None:
+        yield "No threshold: no rule of exceptions limits this metric, and none was given."
+    else:
+        share = (np.maximum.accumulate(paths.peak, axis=1) >= limit.value).mean(axis=0)
+        parts = [
+            f"{percent} % by {_date(paths.first + int(np.argmax(reached)))}"
+            for percent in (10, 50, 90)
+            if (reached := share >= percent / 100).any()
+        ]
+        parts.append(f"{100 * share[-1]:.0f} % by the end, {_date(paths.first + len(share) - 1)}")
+        days = hours // DAY_HOURS
+        recent = days > days.max() - 28
+        beyond = len(np.unique(days[recent & (values >= limit.value)]))
+        text = f"{cell_text(column, limit.value)}{unit} ({limit.name})"
+        yield f"Threshold {text}: probability that the busiest hour has met it: {', '.join(parts)}."
+        yield f"It was met on {beyond} of the {len(np.unique(days[recent]))} last measured days."
+    yield from _doubt_notes(fit, paths, hours, column, high)
 
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
-def _season_note(fit: Fit, column: ReportColumn) -> str:
-    hours = [int(np.nanargmax(fit.season)), int(np.nanargmin(fit.season))]
-    greatest, least = (
-        f"{WEEKDAYS[h // DAY_HOURS]} {h % DAY_HOURS:02d}:00 ({fit.season[h] * column.scale:+.3g}"
-        f"{f' {column.unit}' if column.unit else ''})"
-        for h in hours
-    )
-    return f"Weekly season: highest in the hour from {greatest}, lowest from {least}."
-
-
-def _threshold_notes(
-    paths: Paths, limit: Threshold | None, column: ReportColumn, hours: Ints, values: Floats
-) -> list[str]:
-    """When the busiest hour of a day meets the limit, by probability."""
-    if limit is None:
-        return ["No threshold: no rule of exceptions limits this metric, and none was given."]
-    met = np.maximum.accumulate(paths.peak, axis=1) >= limit.value
-    share = met.mean(axis=0)
-    end = _date(paths.first + len(share) - 1)
-    parts = [
-        f"{percent} % by {_date(paths.first + int(np.argmax(reached)))}"
-        for percent in (10, 50, 90)
-        if (reached := share >= percent / 100).any()
-    ]
-    parts.append(f"{100 * share[-1]:.0f} % by the end, {end}")
-    days = hours // DAY_HOURS
-    recent = days > days.max() - RECENT_DAYS
-    beyond = len(np.unique(days[recent & (values >= limit.value)]))
-    unit = f" {column.unit}" if column.unit else ""
-    text = f"{cell_text(column, limit.value)}{unit} ({limit.name})"
-    return [
-        f"Threshold {text}: probability that the busiest hour has met it: {', '.join(parts)}.",
-        f"It was met on {beyond} of the {len(np.unique(days[recent]))} last measured days.",
-    ]
-
-
 def _doubt_notes(
     fit: Fit, paths: Paths, hours: Ints, column: ReportColumn, high: float | None
-) -> list[str]:
+) -> Iterator[str]:
     """What weakens the forecast: unknown hours of the week, its length, the end of the scale."""
-    notes, absent = [], int(np.isnan(fit.season).sum())
-    if absent:
-        notes.append(
+    if absent := int(np.isnan(fit.season).sum()):
+        yield (
             f"{counted(absent, 'hour')} of the week not forecast: measured fewer than"
             f" {FEWEST_OF_AN_HOUR} times."
         )
     days, history = len(paths.hours), int(hours.max() - hours.min()) // DAY_HOURS + 1
     if days > history:
-        notes.append(f"It looks farther ahead ({days} days) than back ({history} days).")
+        yield f"It looks farther ahead ({days} days) than back ({history} days)."
     often = np.flatnonzero(paths.capped >= 0.5)
     if len(often) and high is not None:
-        notes.append(
+        yield (
             f"From {_date(paths.first + int(often[0]))} on the busiest hour is more likely than not"
             f" at the greatest possible value, {cell_text(column, high)} {column.unit}: demand"
             " beyond cannot be seen."
         )
-    return notes
 
 
 def _not_reduced(con: Connection, definition: Report, span: Span) -> list[str]:
-    """A note on days that have landed, but have no hours.
-
-    Raises:
-        NothingToReportError: no day has.
-    """
+    """A note on days that have landed, but have no hours; raises if no day has."""
     levels = levels_of(con, definition.reduction, span.system)
     kept = {day for day, names in levels.items() if "hour" in names}
     if not kept:
@@ -461,16 +421,9 @@ def _not_reduced(con: Connection, definition: Report, span: Span) -> list[str]:
     return [f"{counted(len(absent), 'day')} left out: not rolled up yet (cpmon reduce does it)."]
 
 
-def _restrictions(definition: Report, span: Span, by: timedelta) -> tuple[str, ...]:
-    columns = {column.name: column for column in definition.columns}
-    names = [each.text(columns) for each in span.objects]
-    return (*names, f"by {counted(by.days, 'day')}")
-
-
 def _drawn(
     paths: Paths, hours: Ints, values: Floats, column: ReportColumn, zone: ZoneInfo
 ) -> tuple[Points, pa.Table]:
-    """The points of a chart, a day each, and the band of the busiest hour."""
     measured, starts, counts = np.unique(hours // DAY_HOURS, return_index=True, return_counts=True)
     past = [_midnight(int(day), zone) for day in measured]
     use = paths.hours > 0

@@ -48,7 +48,6 @@ MEASURES = (
 )
 """Measures of the view `run_samples`."""
 
-SD_DIGITS = 4
 SIGNIFICANT_P = 0.05
 """Significance level: a difference with a greater p value is not significant."""
 
@@ -84,7 +83,7 @@ def statistic(values: Sequence[Decimal], *, whole: bool = False, padded: bool = 
         padded: keeps trailing zeros of the deviation (2.410).
     """
     middle = fixed(mean(values), 0 if whole else 1)
-    spread = fixed(pstdev(values), 0) if whole else significant(pstdev(values), SD_DIGITS)
+    spread = fixed(pstdev(values), 0) if whole else significant(pstdev(values), 4)
     sd = f"{spread:f}" if padded else _trimmed(spread)
     return Printed(f"{len(values)}/{_trimmed(middle)}/{sd}", middle)
 
@@ -114,13 +113,10 @@ FEWEST = 12
 """Fewest intervals for a test; with fewer the correlation cannot be estimated."""
 POWER = 0.8
 """Statistical power: probability with which a change of the detectable size is found."""
-_LIMIT = 1.28
+NORMAL_90 = 1.28
 """The 90 % quantile of the standard normal distribution."""
-_MOST_CORRELATED = 0.99
-_LEAST_EFFECTIVE = 2.0
-_LEAST_COSINES = 2
-_MOST_LEVERAGE = 0.9
-_EXACT = 1e-9
+MOST_CORRELATED = 0.99
+EXACT = 1e-9
 """Relative tolerance: samples that differ by less are equal except for binary rounding."""
 
 
@@ -146,10 +142,9 @@ class Uncertainty:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A mean of samples and its uncertainties.
+    """A mean of samples, with the uncertainties by lag-1 correlation and by the slow part.
 
-    The uncertainties are those of the lag-1 correlation and of the slow part; empty if all samples
-    are equal.
+    There are none if all samples are equal.
     """
 
     mean: float
@@ -200,11 +195,7 @@ class MeanDifference:
 def ratio_samples(over: Array, under: Array) -> Array:
     """Samples whose mean is sum(over) / sum(under).
 
-    Args:
-        over, under: (intervals,); NaN if the interval has no value.
-
-    Returns:
-        (intervals,); NaN where either input is, and everywhere if the divisor is 0.
+    All are (intervals,): NaN without a value, and everywhere if the divisor is 0.
     """
     missing = np.isnan(over) | np.isnan(under)
     over, under = np.where(missing, np.nan, over), np.where(missing, np.nan, under)
@@ -217,16 +208,12 @@ def ratio_samples(over: Array, under: Array) -> Array:
 
 
 def estimate(samples: Array) -> Estimate | None:
-    """The mean of the intervals of a steady state; None without intervals.
-
-    Args:
-        samples: (intervals,), in order of time; NaN if an interval has no value.
-    """
+    """The mean of (intervals,) samples in order of time, NaN if unknown; None if all are."""
     values = samples[~np.isnan(samples)]
     if not values.size:
         return None
     mean = float(values.mean())
-    same = np.ptp(values) <= _EXACT * float(np.abs(values).max())
+    same = np.ptp(values) <= EXACT * float(np.abs(values).max())
     return Estimate(mean, () if same else _uncertainties(samples - mean))
 
 
@@ -238,10 +225,10 @@ def _uncertainties(deviations: Array) -> tuple[Uncertainty, Uncertainty]:
     raw = float(np.nansum(deviations[1:] * deviations[:-1])) / count / variance
     correlation = raw + (1 + 4 * raw) / count
     if correlation > 0:
-        correlation += _LIMIT * math.sqrt(max(1 - correlation**2, 0) / count)
-    correlation = min(max(correlation, 0.0), _MOST_CORRELATED)
-    effective = max(count * (1 - correlation) / (1 + correlation), _LEAST_EFFECTIVE)
-    cosines = max(_LEAST_COSINES, round(count ** (1 / 3)))
+        correlation += NORMAL_90 * math.sqrt(max(1 - correlation**2, 0) / count)
+    correlation = min(max(correlation, 0.0), MOST_CORRELATED)
+    effective = max(count * (1 - correlation) / (1 + correlation), 2.0)
+    cosines = max(2, round(count ** (1 / 3)))
     phases = np.pi / count * np.outer(np.arange(1, cosines + 1), np.arange(count) + 0.5)
     weights = np.sqrt(2) * np.cos(phases) @ values / count
     return (
@@ -252,20 +239,16 @@ def _uncertainties(deviations: Array) -> tuple[Uncertainty, Uncertainty]:
 
 
 def paired_difference(base: Array, run: Array) -> MeanDifference:
-    """The difference of two runs with paired intervals (same time into the run).
-
-    Args:
-        base, run: (pairs,) samples in order of time; NaN if an interval has no value.
-    """
+    """The difference of two runs, (pairs,) samples each by time into the run; NaN if unknown."""
     gaps, sums = run - base, run + base
     pairs = int(np.count_nonzero(~np.isnan(gaps)))
     gap, mean = float(np.nanmean(gaps)), float(np.nanmean(sums))
     size = float(np.nanmax(np.abs(sums)))
     shape = sums / mean if mean else np.ones_like(sums)
-    deviations = (gaps - gap * shape) / (1 - np.minimum(shape / pairs, _MOST_LEVERAGE))
+    deviations = (gaps - gap * shape) / (1 - np.minimum(shape / pairs, 0.9))
     deviations -= np.nanmean(deviations)
-    if float(np.nanmax(np.abs(deviations))) <= _EXACT * size:
-        return MeanDifference(gap if abs(gap) > _EXACT * size else 0.0, pairs, ())
+    if float(np.nanmax(np.abs(deviations))) <= EXACT * size:
+        return MeanDifference(gap if abs(gap) > EXACT * size else 0.0, pairs, ())
     return MeanDifference(gap, pairs, _uncertainties(deviations))
 
 
@@ -274,15 +257,14 @@ def welch_difference(base: Estimate, run: Estimate) -> MeanDifference:
     gap = run.mean - base.mean
     varying = [e.uncertainties for e in (base, run) if e.uncertainties]
     if not varying:
-        same = abs(gap) <= _EXACT * max(abs(run.mean), abs(base.mean))
+        same = abs(gap) <= EXACT * max(abs(run.mean), abs(base.mean))
         return MeanDifference(0.0 if same else gap, 0, ())
-    return MeanDifference(gap, 0, tuple(map(_together, zip(*varying, strict=True))))
-
-
-def _together(parts: Sequence[Uncertainty]) -> Uncertainty:
-    """The uncertainty of a difference, from those of its terms."""
-    variance = sum(u.variance for u in parts)
-    return Uncertainty(variance, variance**2 / sum(u.variance**2 / u.freedom for u in parts))
+    uncertainties = []
+    for terms in zip(*varying, strict=True):
+        variance = sum(u.variance for u in terms)
+        freedom = variance**2 / sum(u.variance**2 / u.freedom for u in terms)
+        uncertainties.append(Uncertainty(variance, freedom))
+    return MeanDifference(gap, 0, tuple(uncertainties))
 
 
 def confidence(samples: Sequence[Decimal], base_samples: Sequence[Decimal]) -> int | None:
@@ -306,8 +288,6 @@ def adjusted(chances: Sequence[float]) -> list[float]:
     Among the differences with an adjusted p of at most 5 %, at most 5 % are expected to be chance.
     Without the adjustment one in twenty of all metrics would appear significant.
     """
-    if not chances:
-        return []
     p = np.asarray(chances, dtype=float)
     order = np.argsort(p)[::-1]
     shares = p[order] * p.size / np.arange(p.size, 0, -1)

@@ -29,14 +29,7 @@ Column = dict[str, Printed]
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The values in a store for the runs of a table.
-
-    Attributes:
-        summary: run -> the columns of run_summary that rows need. Runs that are not in the store
-            have no entry.
-        samples: (run, measure) -> single samples.
-        attributes: run -> its attributes.
-    """
+    """What a store has of runs: columns of run_summary, samples by (run, measure), attributes."""
 
     summary: Mapping[str, Values]
     samples: Mapping[tuple[str, str], Samples]
@@ -49,17 +42,20 @@ class Figures:
 
 def columns(spec: Spec, figures: Figures) -> dict[str, Column]:
     """Run -> row label -> printed cell, including runs that other columns are computed from."""
-    printed = {run: _measured(spec, run, figures) for run in spec.measured}
-    printed |= {computed.run: _difference(spec, computed, figures) for computed in spec.differences}
-    return printed | {computed.run: _change(spec, computed, printed) for computed in spec.changes}
+    printed: dict[str, Column] = {}
+    for run in spec.measured:
+        if run in figures.summary:
+            printed[run] = _column(spec, run, partial(_measured, spec, run, figures))
+        else:
+            printed[run] = {row.label: blank(f"run {run} is not in the store") for row in spec.rows}
+    for computed in spec.differences:
+        cell = partial(_difference, spec, computed, figures)
+        printed[computed.run] = _column(spec, computed.run, cell)
+    return printed | {change.run: _change(spec, change, printed) for change in spec.changes}
 
 
 def _column(spec: Spec, run: str, cell: Callable[[Row, Column], Printed]) -> Column:
-    """The cells of a run: fixed texts of the spec, otherwise the result of `cell`.
-
-    Args:
-        cell: called with a row and the cells above it.
-    """
+    """The cells of a run: fixed texts of the spec, else `cell` of a row and the cells above it."""
     column: Column = {}
     for row in spec.rows:
         text = row.texts.get(run)
@@ -89,13 +85,7 @@ def row_samples(spec: Spec, row: Row, run: str, figures: Figures) -> Samples:
     return {n: value * exact(row.scale) for n, value in samples.items()}
 
 
-def _measured(spec: Spec, run: str, figures: Figures) -> Column:
-    if run not in figures.summary:
-        return {row.label: blank(f"run {run} is not in the store") for row in spec.rows}
-    return _column(spec, run, partial(_cell, spec, run, figures))
-
-
-def _cell(spec: Spec, run: str, figures: Figures, row: Row, above: Column) -> Printed:
+def _measured(spec: Spec, run: str, figures: Figures, row: Row, above: Column) -> Printed:
     if row.terms:
         return _computed(row, above)
     if row.measure:
@@ -122,20 +112,17 @@ def _statistic(spec: Spec, row: Row, run: str, figures: Figures) -> Printed:
     return statistic(values, whole=row.whole, padded=run not in spec.measured)
 
 
-def _difference(spec: Spec, computed: DifferenceColumn, figures: Figures) -> Column:
-    """The cells of a difference of runs: only rows of samples can be subtracted."""
-    missing = [run for run in computed.sources if run not in figures.summary]
-
-    def cell(row: Row, above: Column) -> Printed:
-        if missing:
-            return blank(f"run {missing[0]} is not in the store")
-        if row.terms:
-            return _computed(row, above)
-        if row.samples:
-            return _statistic(spec, row, computed.run, figures)
-        return blank(f"{row.label}: {computed.run} is a difference of samples")
-
-    return _column(spec, computed.run, cell)
+def _difference(
+    spec: Spec, computed: DifferenceColumn, figures: Figures, row: Row, above: Column
+) -> Printed:
+    for run in computed.sources:
+        if run not in figures.summary:
+            return blank(f"run {run} is not in the store")
+    if row.terms:
+        return _computed(row, above)
+    if row.samples:
+        return _statistic(spec, row, computed.run, figures)
+    return blank(f"{row.label}: {computed.run} is a difference of samples")
 
 
 def _change(spec: Spec, change: ChangeColumn, printed: Mapping[str, Column]) -> Column:
@@ -144,7 +131,6 @@ def _change(spec: Spec, change: ChangeColumn, printed: Mapping[str, Column]) -> 
 
 
 def _computed(row: Row, column: Column) -> Printed:
-    """A sum or difference of printed values in rows above."""
     total = Decimal(0)
     for sign, label in row.terms:
         term = column[label]
@@ -213,11 +199,7 @@ class ComparisonTable:
 
 
 def compare(con: duckdb.DuckDBPyConnection, spec: Spec | str | Path) -> ComparisonTable:
-    """Compute the comparison table of a spec, from the runs of a catalogue.
-
-    Args:
-        con: a connection on which the reductions are views.
-        spec: a spec, the name of a shipped one, or a file.
+    """Compute the comparison table of a spec (or its name, or file) from the runs of a catalogue.
 
     Raises:
         CpmonError: the spec is invalid, none of its runs is in the store, or a run is duplicated.
@@ -225,14 +207,21 @@ def compare(con: duckdb.DuckDBPyConnection, spec: Spec | str | Path) -> Comparis
     spec = spec if isinstance(spec, Spec) else load_spec(spec)
     measures = {name for row in spec.rows for name in (row.samples, row.total, *row.quotient)}
     samples = read_samples(con, spec.measured, filter(None, measures))
-    figures = Figures(_summary(con, spec), samples, _attributes(con, spec))
-    bases = _bases(spec, figures)
+    attributes = {
+        row["run_id"]: {**(row["attributes"] or {}), **row}
+        for row in _rows(con, spec, "*", "meta.run")
+    }
+    figures = Figures(_summary(con, spec), samples, attributes)
+    bases = spec.bases
+    if bases is None:
+        named = {run: values["base_run_id"] for run, values in figures.summary.items()}
+        bases = {run: str(base) for run, base in named.items() if base}
     printed = columns(spec, figures)
     cells = list(_block(spec, spec.name, printed))
     if spec.ratios:
         ratios = {run: _ratios(spec, run, bases.get(run, ""), printed) for run in spec.runs}
         cells += _block(spec, spec.ratios_table, ratios, CALCULATED)
-    cells += [*_statements(spec, printed, figures), *_steps(spec, printed)]
+    cells += _statements(spec, printed, figures)
     headers = (
         RunHeader(
             spec.name_of(run),
@@ -266,24 +255,10 @@ def _summary(con: duckdb.DuckDBPyConnection, spec: Spec) -> dict[str, Values]:
     return summaries
 
 
-def _attributes(con: duckdb.DuckDBPyConnection, spec: Spec) -> dict[str, Values]:
-    """Run id -> columns of meta.run and the run's free attributes."""
-    rows = _rows(con, spec, "*", "meta.run")
-    return {row["run_id"]: {**(row["attributes"] or {}), **row} for row in rows}
-
-
 def _rows(con: duckdb.DuckDBPyConnection, spec: Spec, columns: str, view: str) -> list[Values]:
-    """The rows of a view about the measured runs."""
     sql = f"SELECT {columns} FROM {view} WHERE list_contains(?, run_id)"
     rows = con.sql(sql, params=[list(spec.measured)])
     return [dict(zip(rows.columns, row, strict=True)) for row in rows.fetchall()]
-
-
-def _bases(spec: Spec, figures: Figures) -> dict[str, str]:
-    if spec.bases is not None:
-        return dict(spec.bases)
-    named = {run: values["base_run_id"] for run, values in figures.summary.items()}
-    return {run: str(base) for run, base in named.items() if base}
 
 
 def _ratios(spec: Spec, run: str, base: str, printed: Mapping[str, Column]) -> Column:
@@ -306,6 +281,7 @@ def _block(
 
 
 def _statements(spec: Spec, printed: Mapping[str, Column], figures: Figures) -> Iterator[Cell]:
+    """The change statements, then the steps."""
     rows = {row.label: row for row in spec.rows}
     for statement in spec.claims:
         pair = statement.run, statement.base
@@ -317,9 +293,6 @@ def _statements(spec: Spec, printed: Mapping[str, Column], figures: Figures) -> 
         runs = f"{spec.name_of(statement.base)}|{spec.name_of(statement.run)}"
         block = statement.table or spec.claims_block
         yield Cell(block, runs, statement.label, cell.text, CALCULATED, cell.reason)
-
-
-def _steps(spec: Spec, printed: Mapping[str, Column]) -> Iterator[Cell]:
     done: Column = {}
     for step in spec.steps:
         cell = done[step.label] = step.cell(printed, done)

@@ -42,22 +42,32 @@ def run_layout(comparison: RunComparison) -> ComparisonLayout:
     marks = footnote_marks(reasons)
     runs = ", ".join(run.run_id for run in comparison.runs)
     title = f"{runs} compared with {comparison.base.run_id}"
-    notes = list(_notes(comparison))
-    return ComparisonLayout(
-        title=title,
-        blocks=[
-            _facts(comparison),
-            *(_metrics(comparison, run.run_id, marks) for run in comparison.runs),
+    metrics = [_metrics(comparison, run.run_id, marks) for run in comparison.runs]
+    notes, cells = list(_notes(comparison)), comparison.to_arrow()
+    document = {
+        "schema_version": SCHEMA_VERSION,
+        "title": title,
+        "base_run_id": comparison.base.run_id,
+        "runs": [
+            {
+                "run_id": run.run_id,
+                "system": run.system,
+                **{key: value or None for key, value in run.attributes.items()},
+                "steady_since": f"{run.since.isoformat()}Z",
+                "steady_until": f"{run.until.isoformat()}Z",
+                "intervals": run.intervals,
+                "seconds": run.seconds,
+            }
+            for run in comparison.facts
         ],
-        marks=marks,
-        notes=notes,
-        cells=comparison.to_arrow(),
-        document=_run_document(comparison, title, notes),
-    )
+        "metrics": cells.to_pylist(),
+        "notes": notes,
+    }
+    blocks = [_facts(comparison), *metrics]
+    return ComparisonLayout(title, blocks, cells, document, marks=marks, notes=notes)
 
 
 def _facts(comparison: RunComparison) -> Block:
-    """The facts about the runs, one column each."""
     facts = comparison.facts
     rows = [
         ["System", *(run.system for run in facts)],
@@ -74,17 +84,16 @@ def _facts(comparison: RunComparison) -> Block:
 
 
 def _metrics(comparison: RunComparison, run: str, marks: Mapping[str, str]) -> Block:
-    """The metric lines of a run under headings, in reading order."""
     base = comparison.base.run_id
     head = ["Metric", "Unit", base, run, "Difference", "Change %", "Confidence", "Detectable %"]
-    sections = itertools.groupby(comparison.of(run), key=lambda line: _SECTIONS[line.verdict])
-    bodies = [_metric_body(name, list(lines), marks) for name, lines in sections]
+    bodies = []
+    for name, section in itertools.groupby(
+        comparison.of(run), key=lambda line: _SECTIONS[line.verdict]
+    ):
+        lines = list(section)
+        rows, metrics = [_row(line, marks) for line in lines], [line.metric.name for line in lines]
+        bodies.append(Body(rows, name, changed=name == "Changes", metrics=metrics))
     return Block(head, bodies, run, 2, {2: base, 3: run})
-
-
-def _metric_body(name: str, lines: Sequence[MetricLine], marks: Mapping[str, str]) -> Body:
-    rows, metrics = [_row(line, marks) for line in lines], [line.metric.name for line in lines]
-    return Body(rows, name, changed=name == "Changes", metrics=metrics)
 
 
 def _row(line: MetricLine, marks: Mapping[str, str]) -> list[str]:
@@ -96,29 +105,6 @@ def _row(line: MetricLine, marks: Mapping[str, str]) -> list[str]:
         line.confidence or marks.get(line.reason, ""),
         upper_percent(line.detectable) if line.detectable else "",
     ]
-
-
-def _run_document(comparison: RunComparison, title: str, notes: list[str]) -> dict[str, Any]:
-    runs = [
-        {
-            "run_id": run.run_id,
-            "system": run.system,
-            **{key: value or None for key, value in run.attributes.items()},
-            "steady_since": f"{run.since.isoformat()}Z",
-            "steady_until": f"{run.until.isoformat()}Z",
-            "intervals": run.intervals,
-            "seconds": run.seconds,
-        }
-        for run in comparison.facts
-    ]
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "title": title,
-        "base_run_id": comparison.base.run_id,
-        "runs": runs,
-        "metrics": comparison.to_arrow().to_pylist(),
-        "notes": notes,
-    }
 
 
 def _notes(comparison: RunComparison) -> Iterator[str]:
@@ -171,7 +157,7 @@ LETTERED = ("t", "h", "v", "m")
 
 def table_layout(table: ComparisonTable) -> ComparisonLayout:
     """The layout of a comparison table."""
-    spec = table.spec
+    spec, named = table.spec, table.spec.name_of
     head = ["Run", *spec.columns]
     attributes = [
         [attribute_heading(key), *(run.attributes.get(key, "") for run in table.runs)]
@@ -181,21 +167,45 @@ def table_layout(table: ComparisonTable) -> ComparisonLayout:
     if spec.ratios:
         bases = Body([["Base run", *(run.base_run_id for run in table.runs)]], about=True)
         blocks.append(_block(table, spec.ratios_table, head, bases, "Ratio to base run"))
+    used = {row.source_tag for row in spec.rows}
+    letters = [f"({tag}) {SOURCES[tag]}" for tag in LETTERED if tag in used]
+    cells = table.to_arrow()
+    document = {
+        "schema_version": SCHEMA_VERSION,
+        "name": spec.name,
+        "title": spec.heading,
+        "runs": [
+            {"run_id": r.run_id, "base_run_id": r.base_run_id or None, **r.attributes}
+            for r in table.runs
+        ],
+        "cells": [
+            row | ({"reason": cell.reason} if cell.reason else {})
+            for row, cell in zip(cells.to_pylist(), table.cells, strict=True)
+        ],
+        "notes": list(table.notes),
+    }
     return ComparisonLayout(
         title=spec.heading,
         subtitle=spec.name,
         blocks=blocks,
-        remarks=_remarks(table),
+        remarks=[
+            f"{named(d.run)} is {named(d.of)} less {named(d.less)}, sample by sample"
+            for d in spec.differences
+        ]
+        + [
+            f"{named(c.run)} is the change from {named(c.base)} to {named(c.of)}, percent"
+            for c in spec.changes
+        ],
         statements=[
             [cell.row_label, cell.run_id.replace("|", " to "), cell.text or "not known"]
             for cell in table.cells
             if cell.table in spec.statement_blocks
         ],
-        sources=_sources(table),
+        sources=["; ".join(letters)] if letters else [],
         marks=footnote_marks(table.reasons()),
         notes=table.notes,
-        cells=table.to_arrow(),
-        document=_document(table),
+        cells=cells,
+        document=document,
     )
 
 
@@ -217,43 +227,7 @@ def _block(
     return Block(head, [body for body in bodies if body.rows], heading, runs=runs)
 
 
-def _remarks(table: ComparisonTable) -> list[str]:
-    named, spec = table.spec.name_of, table.spec
-    differences = [
-        f"{named(d.run)} is {named(d.of)} less {named(d.less)}, sample by sample"
-        for d in spec.differences
-    ]
-    return differences + [
-        f"{named(c.run)} is the change from {named(c.base)} to {named(c.of)}, percent"
-        for c in spec.changes
-    ]
-
-
-def _sources(table: ComparisonTable) -> list[str]:
-    used = {row.source_tag for row in table.spec.rows}
-    letters = [f"({tag}) {SOURCES[tag]}" for tag in LETTERED if tag in used]
-    return ["; ".join(letters)] if letters else []
-
-
-def _document(table: ComparisonTable) -> dict[str, Any]:
-    runs = [
-        {"run_id": r.run_id, "base_run_id": r.base_run_id or None, **r.attributes}
-        for r in table.runs
-    ]
-    rows = zip(table.to_arrow().to_pylist(), table.cells, strict=True)
-    cells = [row | ({"reason": cell.reason} if cell.reason else {}) for row, cell in rows]
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "name": table.spec.name,
-        "title": table.spec.heading,
-        "runs": runs,
-        "cells": cells,
-        "notes": list(table.notes),
-    }
-
-
 SCHEMA_VERSION = 1
-_HEADINGS = {"cp_level": "CP level"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,8 +235,7 @@ class Body:
     """Lines under a common name, which may be empty.
 
     Attributes:
-        about: the lines are facts about the runs, not metrics.
-        changed: the lines are highlighted.
+        about: the lines are facts about the runs, not metrics. changed: they are highlighted.
         metrics: column of `run_summary` that each line shows; empty if it shows none.
     """
 
@@ -280,11 +253,7 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A table. Its first `left` columns are text, aligned left.
-
-    Attributes:
-        runs: column that shows values of a run -> the run.
-    """
+    """A table. Its first `left` columns are texts; `runs`: column with values of a run -> run."""
 
     head: Sequence[str]
     bodies: Sequence[Body]
@@ -298,14 +267,12 @@ class ComparisonLayout:
     """The layout of a comparison.
 
     Attributes:
+        cells: the values in long form. document: the comparison for JSON.
         subtitle: printed before the title in text, and below it in a page.
         remarks: explain the columns that are computed from other runs.
         statements: change statements and steps: label, runs compared, value.
         sources: legend of the letters after labels.
         marks: reason for empty cells -> footnote mark.
-        notes: how to read it.
-        cells: the values in long form.
-        document: the comparison for JSON, with the runs.
     """
 
     title: str
@@ -343,12 +310,7 @@ def footnote_marks(reasons: Iterable[str]) -> dict[str, str]:
 
 def attribute_heading(key: str) -> str:
     """Formats the key of an attribute as a heading: "CP level", "Memory size"."""
-    return _HEADINGS.get(key, key.replace("_", " ").capitalize())
-
-
-UPRIGHT = 8
-"""Maximum number of columns in portrait format; wider pages are printed in landscape."""
-_GAP = "   "
+    return "CP level" if key == "cp_level" else key.replace("_", " ").capitalize()
 
 
 Link = Callable[[str, str], str]
@@ -380,23 +342,14 @@ def render_comparison(
         CpmonError: no such format.
     """
     if isinstance(comparison, ComparisonTable):
-        layout = table_layout(comparison)
-    else:
-        layout = run_layout(comparison)
-    return render_layout(layout, format, figure, link)
+        return render_layout(table_layout(comparison), format, figure, link)
+    return render_layout(run_layout(comparison), format, figure, link)
 
 
 def render_layout(
     layout: ComparisonLayout, format: str, figure: str = "", link: Link = no_links
 ) -> bytes:
-    """Render a layout in one of FORMATS or html.
-
-    Args:
-        figure: for html, a figure above the blocks. link: for html, as of `render_comparison`.
-
-    Raises:
-        CpmonError: no such format.
-    """
+    """Render a layout; the other arguments and the errors are those of `render_comparison`."""
     match format:
         case "text" | "table":
             return printable("".join(f"{line}\n" for line in _text(layout))).encode()
@@ -432,7 +385,7 @@ def _text(layout: ComparisonLayout) -> Iterator[str]:
 def _text_blocks(blocks: list[Block]) -> Iterator[str]:
     """Blocks with the same columns under a common head; later blocks have their own heading."""
     grids = [[blocks[0].head], *(body.rows for block in blocks for body in block.bodies)]
-    head, *bodies = grid_lines(grids, blocks[0].left, _GAP)
+    head, *bodies = grid_lines(grids, blocks[0].left, "   ")
     lines = iter(bodies)
     for block in blocks:
         yield ""
@@ -444,7 +397,6 @@ def _text_blocks(blocks: list[Block]) -> Iterator[str]:
 
 
 def _markdown(layout: ComparisonLayout) -> Iterator[str]:
-    """The paragraphs of the Markdown text."""
     yield f"## {one_line(layout.heading)}"
     for block in layout.blocks:
         heading = f"### {one_line(block.heading)}"
@@ -499,5 +451,5 @@ def _page(layout: ComparisonLayout, figure: str, link: Link) -> bytes:
         blocks=blocks,
         reasons={mark: reason for reason, mark in layout.marks.items()},
         notes=[*layout.remarks, *layout.sources, *layout.footnotes, *layout.notes],
-        wide=max(len(block.head) for block in blocks) > UPRIGHT,
+        wide=max(len(block.head) for block in blocks) > 8,  # wide pages are printed in landscape
     )

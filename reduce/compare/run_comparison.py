@@ -33,18 +33,8 @@ from .change_test import (
     ratio_samples,
     welch_difference,
 )
-from .run_facts import (
-    RunFacts,
-    base_and_runs,
-    pair_length,
-    read_facts,
-    read_intervals,
-    run_notes,
-)
+from .run_facts import RunFacts, base_and_runs, pair_length, read_facts, read_intervals, run_notes
 
-SHOWN_DIGITS = 4
-"""Significant digits of a value, enough to see small changes in the printed values."""
-MOST_DECIMALS = 6
 PAIRED = 0.9
 """Pairing requires that at least this share of the intervals of both runs have a partner."""
 LARGE_PERCENT = 10
@@ -77,16 +67,13 @@ class MetricLine:
     """A metric of a run compared with its base run.
 
     Attributes:
-        run_id: the run that is compared.
         values: base and run, in the unit of the metric, unrounded; None if unknown.
-        printed: the values as printed. difference, change: computed from the printed values;
-            change in percent.
+        difference, change: computed from the printed values; change in percent.
         samples: intervals of base and run, in the unit of the metric; NaN without a value.
-        test: test of the difference, in the unit of the metric; None if it cannot be tested.
+        test: of the difference, in the unit of the metric; None if it cannot be tested.
         p_adjusted: its p value, adjusted for the number of metrics.
-        bound: upper bound of the change, percent of the base.
-        detectable: smallest change that would probably be found, percent of the base.
-            Both are None if the base is 0.
+        bound, detectable: greatest possible change, and smallest one that would probably be found,
+            percent of the base; None if that is 0.
         reason: why a cell is empty.
     """
 
@@ -157,12 +144,7 @@ class RunComparison:
 def compare_runs(
     con: duckdb.DuckDBPyConnection, runs: Sequence[str], base: str | None = None
 ) -> RunComparison:
-    """Compare runs with a base run on the standard metrics.
-
-    Args:
-        con: a connection on which the reductions are views.
-        runs: at least one.
-        base: by default the base run in the run files.
+    """Compare runs with a base run, by default that of the run files, on the standard metrics.
 
     Raises:
         CpmonError: a run is not in the store, is named twice or is its own base, or the base is
@@ -204,7 +186,10 @@ def _line(
 ) -> MetricLine:
     """A line without its verdict."""
     values = base.values[metric.name], run.values[metric.name]
-    absence = _absence(metric, [f for f, v in zip((base, run), values, strict=True) if v is None])
+    absence = ""
+    if unknown := [r.run_id for r, v in zip((base, run), values, strict=True) if v is None]:
+        reason = reduction("run_summary").column(metric.name).absence
+        absence = f"not known of {' and '.join(unknown)} {reason}".rstrip()
     form = Format(_decimals(metric, values))
     of_base, of_run = (show(v, form, scale=metric.scale, reason=absence) for v in values)
     before, after = (None if value is None else value * metric.scale for value in values)
@@ -212,12 +197,15 @@ def _line(
     samples = [
         ratio_samples(sums[metric.sampled], sums[metric.denominator]) * factor for sums in binned
     ]
+    difference = blank(of_run.reason or of_base.reason)
+    if of_run.value is not None and of_base.value is not None:
+        difference = show(of_run.value - of_base.value, form)
     line = MetricLine(
         metric,
         run.run_id,
         (before, after),
         (of_base, of_run),
-        _less(of_run, of_base, form),
+        difference,
         percentage(of_run, of_base),
         (samples[0], samples[1]),
     )
@@ -233,27 +221,13 @@ def _line(
 
 
 def _decimals(metric: Metric, values: Sequence[float | None]) -> int:
-    """Decimals so that the smaller of both values shows four digits, without trailing zeros."""
+    """Decimals so that the smaller value shows four digits without trailing zeros, at most six."""
     sizes = [exact(abs(value)) * metric.scale for value in values if value]
     if not sizes:
         return metric.compared.digits
-    most = min(max(metric.compared.digits, SHOWN_DIGITS - 1 - min(sizes).adjusted()), MOST_DECIMALS)
+    most = min(max(metric.compared.digits, 3 - min(sizes).adjusted()), 6)
     fitting = range(metric.compared.digits, most)
     return next((d for d in fitting if all(fixed(v, d) == fixed(v, most) for v in sizes)), most)
-
-
-def _absence(metric: Metric, missing: Sequence[RunFacts]) -> str:
-    """Why the metric is unknown for some runs; empty if `missing` is empty."""
-    if not missing:
-        return ""
-    absence = reduction("run_summary").column(metric.name).absence
-    return f"not known of {' and '.join(run.run_id for run in missing)} {absence}".rstrip()
-
-
-def _less(value: Printed, base: Printed, form: Format) -> Printed:
-    if value.value is None or base.value is None:
-        return blank(value.reason or base.reason)
-    return show(value.value - base.value, form)
 
 
 def _untested(line: MetricLine, base: RunFacts, run: RunFacts) -> str:
@@ -264,8 +238,7 @@ def _untested(line: MetricLine, base: RunFacts, run: RunFacts) -> str:
         if count < FEWEST:
             return (
                 f"{counted(count, 'interval')} of the steady state of {facts.run_id}"
-                f" {'has' if count == 1 else 'have'} a value; "
-                f"a statement needs {FEWEST}"
+                f" {'has' if count == 1 else 'have'} a value; a statement needs {FEWEST}"
             )
     return ""
 
@@ -276,30 +249,29 @@ def _judged(lines: Sequence[MetricLine]) -> list[MetricLine]:
     changes = sum(level(chance) is not None for chance in chances)
     # Greatest p at which one more metric would be significant (Benjamini and Hochberg).
     least = SIGNIFICANT_P * min(changes + 1, len(chances)) / max(len(chances), 1)
-    given = iter(chances)
-    return [
-        line if line.test is None else _with_verdict(line, next(given), least) for line in lines
-    ]
-
-
-def _with_verdict(line: MetricLine, p_adjusted: float, least: float) -> MetricLine:
-    """Adds the verdict. Args: least: greatest significant p value."""
-    test, base = line.test, abs(line.values[0] or 0)
-    assert test is not None
-    percent = 100 / base if base else None
-    bound = percent and test.bound() * percent
-    large = percent is None or abs(test.gap) * percent >= LARGE_PERCENT
-    if level(p_adjusted) is not None:
-        verdict = Verdict.CHANGE
-    elif not test.uncertainties:
-        verdict = Verdict.SAME
-    elif large:
-        verdict = Verdict.UNPROVEN
-    else:
-        hidden = bound is None or bound >= LARGE_PERCENT
-        verdict = Verdict.UNKNOWN if hidden else Verdict.WITHIN
-    smallest = percent and test.detectable(least) * percent
-    return replace(line, p_adjusted=p_adjusted, bound=bound, detectable=smallest, verdict=verdict)
+    given, judged = iter(chances), []
+    for line in lines:
+        test, base = line.test, abs(line.values[0] or 0)
+        if test is None:
+            judged.append(line)
+            continue
+        p_adjusted, percent = next(given), 100 / base if base else None
+        bound = percent and test.bound() * percent
+        smallest = percent and test.detectable(least) * percent
+        if level(p_adjusted) is not None:
+            verdict = Verdict.CHANGE
+        elif not test.uncertainties:
+            verdict = Verdict.SAME
+        elif percent is None or abs(test.gap) * percent >= LARGE_PERCENT:
+            verdict = Verdict.UNPROVEN
+        elif bound is None or bound >= LARGE_PERCENT:
+            verdict = Verdict.UNKNOWN
+        else:
+            verdict = Verdict.WITHIN
+        judged.append(
+            replace(line, p_adjusted=p_adjusted, bound=bound, detectable=smallest, verdict=verdict)
+        )
+    return judged
 
 
 def _rank(line: MetricLine) -> tuple[float, ...]:

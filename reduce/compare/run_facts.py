@@ -46,10 +46,7 @@ class RunFacts:
 def base_and_runs(
     con: duckdb.DuckDBPyConnection, runs: Sequence[str], base: str | None
 ) -> tuple[str, ...]:
-    """Determine the base run; returns it, then the other runs.
-
-    Args:
-        base: None for the base run in the run files, if they all name the same.
+    """The base run, by default that of all run files, then the other runs.
 
     Raises:
         CpmonError: a run is unknown or named twice, or the base run is not unique.
@@ -92,11 +89,9 @@ def measure_parts(
     base: str | None,
     part_of: Callable[[str], tuple[datetime | None, datetime | None]],
 ) -> None:
-    """Limit the base run and the runs to parts of their steady states, on a connection.
+    """Limit base run and runs to parts of their steady states, on a connection.
 
-    Args:
-        runs, base: as for `base_and_runs`.
-        part_of: run -> bounds of its part, UTC; intervals that CP ended late count as in time.
+    `part_of`: run -> bounds of its part, UTC; intervals that CP ended late count as in time.
 
     Raises:
         CpmonError: as for `base_and_runs`, or a run has no steady state in its part.
@@ -129,11 +124,7 @@ def read_facts(con: duckdb.DuckDBPyConnection, runs: Sequence[str]) -> dict[str,
 def recorded_attributes(
     con: duckdb.DuckDBPyConnection, system: str, since: datetime, until: datetime
 ) -> dict[str, str]:
-    """The ATTRIBUTES from the records: CP level if unique, mean number of users and processors.
-
-    Args:
-        since, until: of the run, UTC without zone.
-    """
+    """The ATTRIBUTES from records of a time (UTC without zone): CP level if unique, means."""
     ((users, processors),) = con.execute(
         "SELECT round(avg(users)), round(avg(processors)) FROM system_summary2_by_time"
         " WHERE system = ? AND interval_end > ? AND interval_end <= ? AND seconds IS NOT NULL",
@@ -152,11 +143,7 @@ def recorded_attributes(
 def run_notes(
     con: duckdb.DuckDBPyConnection, runs: Sequence[str], shown: Mapping[str, str]
 ) -> list[str]:
-    """Notes about the runs in a comparison; runs with the same note share a line.
-
-    Args:
-        shown: displayed metric -> its heading.
-    """
+    """Notes about the runs, a line each; `shown`: displayed metric -> its heading."""
     rows = con.execute(
         "SELECT string_agg(run_id, ', ' ORDER BY run_id), note FROM"
         " (SELECT run_id, attributes[?] AS note FROM meta.run WHERE list_contains(?, run_id))"
@@ -239,11 +226,11 @@ def read_intervals(con: duckdb.DuckDBPyConnection, runs: Sequence[str]) -> dict[
         " AND list_contains(?, run_id) ORDER BY run_id, interval_end",
         [list(runs)],
     ).fetchnumpy()
-    return {run: _intervals(rows, rows["run_id"] == run, list(names)) for run in runs}
-
-
-def _intervals(rows: Mapping[str, Any], mine: Any, names: Sequence[str]) -> Intervals:
-    columns = {n: np.ma.filled(rows[n], np.nan)[mine] for n in (*names, "_end", "_seconds")}
-    ends, seconds = columns.pop("_end"), columns.pop("_seconds")
-    begin = ends[0] - seconds[0] if ends.size else 0.0
-    return Intervals(ends - begin - seconds / 2, seconds, columns)
+    intervals = {}
+    for run in runs:
+        mine = rows["run_id"] == run
+        columns = {n: np.ma.filled(rows[n], np.nan)[mine] for n in (*names, "_end", "_seconds")}
+        ends, seconds = columns.pop("_end"), columns.pop("_seconds")
+        begin = ends[0] - seconds[0] if ends.size else 0.0
+        intervals[run] = Intervals(ends - begin - seconds / 2, seconds, columns)
+    return intervals

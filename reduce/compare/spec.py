@@ -102,41 +102,25 @@ class Step(Table, frozen=True):
     def cell(
         self, printed: Mapping[str, Mapping[str, Printed]], done: Mapping[str, Printed]
     ) -> Printed:
-        """Compute the step.
-
-        Args:
-            printed: run -> row label -> cell.
-            done: the steps above, by label.
-        """
+        """Compute the step from cells (run -> row label -> cell) and the steps above, by label."""
         numbers: list[Decimal] = []
         for operand in self.divide or self.minus:
-            value = _value(operand, printed, done)
-            if isinstance(value, str):
-                return blank(value)
-            numbers.append(value)
+            if isinstance(operand, int | float):
+                numbers.append(exact(operand))
+                continue
+            cells = [done[operand]] if isinstance(operand, str) else []
+            if isinstance(operand, dict):
+                cells = [printed[run][operand["row"]] for run in operand["of"]]
+            values = [cell.value for cell in cells if cell.value is not None]
+            if len(values) < len(cells):
+                unknown_cell = next(cell for cell in cells if cell.value is None)
+                return blank(unknown_cell.reason or f"{unknown_cell.text} is no number")
+            numbers.append(mean(values))
         first, second = numbers
         if self.divide and second.is_zero():
             return blank(f"{self.label}: divides by zero")
         rounded = fixed(first / second if self.divide else first - second, self.digits)
         return Printed(f"{rounded:f}", rounded)
-
-
-def _value(
-    operand: Any, printed: Mapping[str, Mapping[str, Printed]], done: Mapping[str, Printed]
-) -> Decimal | str:
-    """The number of an operand, or the reason why it has none."""
-    if isinstance(operand, str):
-        cells = [done[operand]]
-    elif isinstance(operand, dict):
-        cells = [printed[run][operand["row"]] for run in operand["of"]]
-    else:
-        return exact(operand)
-    values = []
-    for cell in cells:
-        if cell.value is None:
-            return cell.reason or f"{cell.text} is no number"
-        values.append(cell.value)
-    return mean(values)
 
 
 SOURCES = {
@@ -388,7 +372,10 @@ def _mistakes(spec: Spec) -> Iterator[Mistake]:
             above.append(row.label)
     if not above:
         yield "groups", "at least one group with a row", None
-    yield from _mistakes_of_base(spec)
+    base, runs = spec.base, spec.runs
+    each = isinstance(base, dict) and base.keys() == {*runs}
+    if base != BASE_OF_RUN and base not in runs and not (each and _all_in(base.values(), runs)):
+        yield "base", f'one of {", ".join(runs)}; a base for each of these; or "run"', base
     yield from _mistakes_of_statements(spec)
     yield from _mistakes_of_runs(spec, "names", spec.names)
     yield from _mistakes_of_steps(spec)
@@ -397,13 +384,6 @@ def _mistakes(spec: Spec) -> Iterator[Mistake]:
         yield "claims_table", "for claims and steps other blocks than the table's own", own.pop()
     if len(set(spec.columns)) < len(spec.runs):
         yield "names", "a name for one column each", spec.names
-
-
-def _mistakes_of_base(spec: Spec) -> Iterator[Mistake]:
-    base, runs = spec.base, spec.runs
-    each = isinstance(base, dict) and base.keys() == {*runs}
-    if base != BASE_OF_RUN and base not in runs and not (each and _all_in(base.values(), runs)):
-        yield "base", f'one of {", ".join(runs)}; a base for each of these; or "run"', base
 
 
 def _all_in(values: Collection[Any], allowed: Collection[str]) -> bool:
@@ -447,26 +427,22 @@ def _mistakes_of_row(row: Row, key: str, above: Sequence[str], spec: Spec) -> It
     is_pair = len(row.quotient) == 2 and _all_in(row.quotient, MEASURES)
     if row.quotient and not (row.samples and is_pair):
         yield f"{key}.quotient", "two measures of run_samples: amount and time", [*row.quotient]
-    yield from _mistakes_of_measures(row, key)
+    columns = [c.name for c in reduction("run_summary").columns if c.name not in NOT_MEASURED]
+    for kind, what, names in (
+        ("measure", "a column of run_summary that is a number", columns),
+        ("samples", "a measure of run_samples", MEASURES),
+        ("total", "a measure of run_samples", MEASURES),
+    ):
+        given = getattr(row, kind)
+        if given and given not in names:
+            like = nearest(given, names)
+            yield f"{key}.{kind}", f"{what} (did you mean {like}?)" if like else what, given
     for kind in ("plus", "minus"):
         labels = getattr(row, kind)
         if labels is not None and not (labels and _all_in(labels, above)):
             yield f"{key}.{kind}", "labels of rows above this one", list(labels)
     yield from _mistakes_of_runs(spec, f"{key}.texts", row.texts)
     yield from _mistakes_of_runs(spec, f"{key}.notes", row.notes)
-
-
-def _mistakes_of_measures(row: Row, key: str) -> Iterator[Mistake]:
-    columns = [c.name for c in reduction("run_summary").columns if c.name not in NOT_MEASURED]
-    for name, what, names in (
-        ("measure", "a column of run_summary that is a number", columns),
-        ("samples", "a measure of run_samples", MEASURES),
-        ("total", "a measure of run_samples", MEASURES),
-    ):
-        given = getattr(row, name)
-        if given and given not in names:
-            like = nearest(given, names)
-            yield f"{key}.{name}", f"{what} (did you mean {like}?)" if like else what, given
 
 
 def _sources(spec: Spec) -> tuple[str, ...]:

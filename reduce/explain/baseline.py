@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, timedelta
 from zoneinfo import ZoneInfo
 
 import duckdb
@@ -45,11 +45,7 @@ class Baseline:
 def find_baseline(
     con: duckdb.DuckDBPyConnection, span: Scope, base: str | None, against: str, zone: ZoneInfo
 ) -> Baseline | None:
-    """The baseline of a span; None if there is none.
-
-    Args:
-        base, against, zone: as for `explain`.
-    """
+    """The baseline of a span, None if there is none; other arguments are those of `explain`."""
     assert span.since and span.until
     if base is not None:
         system, _, _ = run_window(con, base, None)
@@ -62,8 +58,10 @@ def find_baseline(
     if against == "days":
         return None
     length = max(BEFORE, 4 * (span.until - span.since))
-    spared = (APART, "the time up to an hour before it")
-    for apart, text in (spared, (timedelta(0), "the time before it")):
+    for apart, text in (
+        (APART, "the time up to an hour before it"),
+        (timedelta(0), "the time before it"),
+    ):
         scope = Scope(span.system, span.since - apart - length, span.since - apart)
         if count_intervals(con, scope) >= FEWEST:
             return Baseline(scope, text, trend=True)
@@ -80,7 +78,9 @@ def _other_days(
         return None
     around = AROUND if length < 2 * AROUND else timedelta(0)
     begin, width = span.since - around, length + 2 * around
-    begins = [_days_before(begin, days, zone) for days in range(DAYS, 0, -1)]
+    local = begin.replace(tzinfo=UTC).astimezone(zone)  # the same time of the day of the zone
+    before = (local - timedelta(days=days) for days in range(DAYS, 0, -1))
+    begins = [moment.astimezone(UTC).replace(tzinfo=None) for moment in before]
     scope = Scope(span.system, begins[0], begins[-1] + width)
     hours = [Scope(None, each, each + width).condition() for each in begins]
     # Which of the hours an interval lies in: a day of the zone may have two dates.
@@ -92,12 +92,6 @@ def _other_days(
         return None
     condition = f"({' OR '.join(hours)})"
     return Baseline(scope, f"the same hours of {counted(days, 'day')} before", condition)
-
-
-def _days_before(moment: datetime, days: int, zone: ZoneInfo) -> datetime:
-    """The same time of the day of a zone, some days before; UTC without zone, as `moment`."""
-    local = moment.replace(tzinfo=UTC).astimezone(zone) - timedelta(days=days)
-    return local.astimezone(UTC).replace(tzinfo=None)
 
 
 def count_intervals(con: duckdb.DuckDBPyConnection, scope: Scope, condition: str = "true") -> int:

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..compare.change_test import FEWEST, Array
+from ..compare.change_test import EXACT, FEWEST, MOST_CORRELATED, NORMAL_90, Array
 
 Mask = npt.NDArray[np.bool_]
 
@@ -36,13 +36,8 @@ LEAST = 2
 _TO_DEVIATION = 1.4826
 _WIDTH = 3.29
 """Distance of the 5 % and 95 % quantiles of the standard normal distribution."""
-_LIMIT = 1.28
-"""The 90 % quantile of the standard normal distribution."""
-_MOST_CORRELATED = 0.99
 _MEDIAN = np.pi / 2
 """Variance of a median over that of a mean."""
-_EXACT = 1e-9
-"""Relative tolerance: values that differ by less are equal except for binary rounding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,44 +71,33 @@ def departures(base: Array, span: Array, times: tuple[Array, Array], *, trend: b
         times: seconds of the intervals of base and span.
         trend: the baseline is followed by the span, so that a course of the day goes on.
     """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # series without values yield NaN
-        return _departures(base, span, times, trend=trend)
-
-
-def _departures(base: Array, span: Array, times: tuple[Array, Array], *, trend: bool) -> Departures:
-    counts = np.count_nonzero(~np.isnan(base), axis=1).astype(float)
-    lengths = np.count_nonzero(~np.isnan(span), axis=1).astype(float)
-    is_positive = (np.nanmin(base, axis=1) > 0) & (np.nanmin(span, axis=1) > 0)
-    before, after = (np.where(is_positive[:, None], np.log(side), side) for side in (base, span))
-    many = bool(base.shape[1] >= FEWEST)
-    test = _robust(before, after, times, trend=trend) if many else _pooled(before, after)
-    gap, error, freedom, outside = test
-    size = np.nanmax(np.abs(np.concatenate([before, after], axis=1)), axis=1)
-    gap = np.where(np.abs(gap) <= _EXACT * size, 0.0, gap)
-    score = np.where(gap == 0, 0.0, gap / error)
-    p = _p_values(score, freedom, counts, lengths)
-    return Departures(
-        np.nanmedian(base, axis=1),
-        np.nanmin(base, axis=1),
-        np.nanmax(base, axis=1),
-        np.nanmean(span, axis=1),
-        score,
-        np.where((counts >= LEAST) & (lengths >= 1), p, np.nan),
-        outside & (gap != 0),
-        counts,
-    )
-
-
-def _p_values(score: Array, freedom: Array, counts: Array, lengths: Array) -> Array:
-    """Two-sided p values.
-
-    What never varied in n intervals may do so in the next with a probability of 1 / (n + 1).
-    """
     from scipy.special import stdtr
 
-    p = 2 * stdtr(freedom, -np.abs(score))
-    return np.where(np.isinf(score), (counts + 1) ** -np.maximum(lengths, 1), p)
+    counts = np.count_nonzero(~np.isnan(base), axis=1).astype(float)
+    lengths = np.count_nonzero(~np.isnan(span), axis=1).astype(float)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # series without values yield NaN
+        is_positive = (np.nanmin(base, axis=1) > 0) & (np.nanmin(span, axis=1) > 0)
+        before, after = (np.where(is_positive[:, None], np.log(s), s) for s in (base, span))
+        many = bool(base.shape[1] >= FEWEST)
+        test = _robust(before, after, times, trend=trend) if many else _pooled(before, after)
+        gap, error, freedom, outside = test
+        size = np.nanmax(np.abs(np.concatenate([before, after], axis=1)), axis=1)
+        gap = np.where(np.abs(gap) <= EXACT * size, 0.0, gap)
+        score = np.where(gap == 0, 0.0, gap / error)
+        p = 2 * stdtr(freedom, -np.abs(score))
+        # What never varied in n intervals may do so in the next with probability 1 / (n + 1).
+        p = np.where(np.isinf(score), (counts + 1) ** -np.maximum(lengths, 1), p)
+        return Departures(
+            np.nanmedian(base, axis=1),
+            np.nanmin(base, axis=1),
+            np.nanmax(base, axis=1),
+            np.nanmean(span, axis=1),
+            score,
+            np.where((counts >= LEAST) & (lengths >= 1), p, np.nan),
+            outside & (gap != 0),
+            counts,
+        )
 
 
 def _pooled(base: Array, span: Array) -> tuple[Array, Array, Array, Mask]:
@@ -126,7 +110,7 @@ def _pooled(base: Array, span: Array) -> tuple[Array, Array, Array, Mask]:
     freedom = np.maximum(counts + lengths - 2, 1).astype(float)
     size = np.nanmax(np.abs(base), axis=1)
     deviation = np.sqrt(squares / freedom)
-    deviation = np.where(deviation <= _EXACT * size, 0.0, deviation)
+    deviation = np.where(deviation <= EXACT * size, 0.0, deviation)
     error = deviation * np.sqrt(1 / np.maximum(counts, 1) + 1 / np.maximum(lengths, 1))
     mean = np.nanmean(span, axis=1)
     outside = (mean > np.nanmax(base, axis=1)) | (mean < np.nanmin(base, axis=1))
@@ -156,9 +140,10 @@ def _robust(
         bend = _bend(straight, reach)
         ahead = np.sign(ahead) * np.maximum(np.abs(ahead) - bend, 0.0)
     freedom = np.maximum(effective - (2 if trend else 1), 1)
-    length = span.shape[1]
-    outside = _is_outside(ahead, residuals, length)
-    outside &= _is_outside(np.nanmean(span, axis=1), base, length)
+    outside = np.ones(len(base), dtype=bool)
+    for mean, series in ((ahead, residuals), (np.nanmean(span, axis=1), base)):
+        stretches = _moving_means(series, span.shape[1])
+        outside &= (mean > np.nanmax(stretches, axis=1)) | (mean < np.nanmin(stretches, axis=1))
     return ahead, spread * np.sqrt(variance), freedom, outside
 
 
@@ -182,13 +167,6 @@ def _bend(straight: Array, reach: float) -> Array:
     return bend
 
 
-def _is_outside(mean: Array, series: Array, length: int) -> Mask:
-    """Whether means of a span are beyond those of all stretches of `length` intervals."""
-    stretches = _moving_means(series, length)
-    outside: Mask = (mean > np.nanmax(stretches, axis=1)) | (mean < np.nanmin(stretches, axis=1))
-    return outside
-
-
 def _spread(residuals: Array) -> Array:
     """Robust standard deviation of each series."""
     deviation = _TO_DEVIATION * np.nanmedian(np.abs(residuals), axis=1)
@@ -197,7 +175,7 @@ def _spread(residuals: Array) -> Array:
     # A series that hardly ever varies has quantiles of 0: its few values count in full.
     spread = np.where(spread > 0, spread, np.nanstd(residuals, axis=1))
     size = np.nanmax(np.abs(residuals), axis=1)
-    tolerated: Array = np.where(size <= _EXACT, 0.0, spread)
+    tolerated: Array = np.where(size <= EXACT, 0.0, spread)
     return tolerated
 
 
@@ -207,8 +185,8 @@ def _correlation(residuals: Array, counts: Array) -> Array:
     products = np.nansum(residuals[:, 1:] * residuals[:, :-1], axis=1)
     raw = np.nan_to_num(products / counts / variance)
     r = raw + (1 + 4 * raw) / counts
-    r = np.where(r > 0, r + _LIMIT * np.sqrt(np.maximum(1 - r**2, 0) / counts), 0.0)
-    limited: Array = np.clip(r, 0.0, _MOST_CORRELATED)
+    r = np.where(r > 0, r + NORMAL_90 * np.sqrt(np.maximum(1 - r**2, 0) / counts), 0.0)
+    limited: Array = np.clip(r, 0.0, MOST_CORRELATED)
     return limited
 
 

@@ -20,13 +20,14 @@ import duckdb
 import numpy as np
 
 from ...config import Settings
-from ...core.errors import CpmonError, unknown
+from ...core.errors import CpmonError
 from ...core.text import counted
-from ...store.catalogue.connection import point, systems_of
+from ...store.catalogue.connection import point
 from ...store.scope import ALL, Scope
 from ..compare.change_test import FEWEST, Array, adjusted
 from ..metrics import Metric
 from ..reports.cells import UTC_ZONE, utc
+from ..reports.report import whole_span
 from ..reports.report_sql import run_window
 from ..rules.exceptions import exceptions
 from .baseline import Baseline, count_intervals, find_baseline
@@ -76,16 +77,14 @@ class Line:
         kind: metric, object, event or exception.
         weight: 0..100, by which lines are ordered.
         object: the object, or the system.
-        what: title of the metric or rule, or text of the event.
-        name: of the metric, rule or kind of event.
+        what: title of the metric or rule, or text of the event. name: of either, or kind of event.
         value, usual, low, high: in `unit`; None for events.
         score: departure in standard errors; None if the baseline never varied.
-        p_adjusted: p value, adjusted for the number of metrics; None if it has too few values.
+        p_adjusted: adjusted for the number of metrics; None if it has too few values.
         proven: whether it is significant. Large departures that are not are listed if a run is the
             baseline, as in the comparison of runs.
         first, last: of an exception or event, UTC.
         contributors: greatest first.
-        metric: how the values are printed.
     """
 
     kind: str
@@ -120,9 +119,7 @@ class Explanation:
 
     Attributes:
         span: begin and end, UTC. intervals: number of intervals in span and baseline.
-        baseline: None if there is nothing to compare with.
-        lines: by weight, all of them.
-        looked_at: number of series that were judged.
+        lines: by weight, all of them. looked_at: number of series that were judged.
         notes: what could not be looked at, and how to read the lines.
     """
 
@@ -171,41 +168,31 @@ def explain(  # noqa: PLR0913 - each is an option of the command
     span = _span(con, window, utc(moment), utc(since), utc(until))
     base = base or (named if whole and named != run else None)
     baseline = find_baseline(con, span, base, against, zone)
-    judged = _judged(con, span, baseline) if baseline else _Judged((), 0, ())
+    judged, tested, unjudged = _judged(con, span, baseline) if baseline else ([], 0, [])
     nearby, remarks = _exceptions(con, span, baseline, settings)
-    lines = [*judged.lines, *nearby, *_events(con, span, baseline)]
+    lines = [*judged, *nearby, *_events(con, span, baseline)]
     counts = (
         count_intervals(con, span),
         count_intervals(con, baseline.scope, baseline.condition) if baseline else 0,
     )
-    notes = (*_span_notes(con, span, counts, baseline), *judged.notes, *remarks)
+    notes = (*_span_notes(con, span, counts, baseline), *unjudged, *remarks)
     lines.sort(key=lambda line: (-line.weight, line.kind, line.what, line.object))
-    return Explanation(system, run, span, counts, baseline, tuple(lines), judged.tested, notes)
+    return Explanation(system, run, span, counts, baseline, tuple(lines), tested, notes)
 
 
 def _window(
     con: duckdb.DuckDBPyConnection, run: str | None, system: str | None
 ) -> tuple[str, Scope, str | None]:
     """System, window of the run or of all, and base run of the run."""
-    if run is not None:
-        run_window(con, run, system)
-        ((measured, since, until, base),) = con.execute(
-            "SELECT system, steady_since, steady_until, base_run_id FROM meta.run WHERE run_id = ?",
-            [run],
-        ).fetchall()
-        return measured, Scope(measured, since, until), base
-    systems = systems_of(con, with_intervals=True)
-    if system is None and len(systems) != 1:
-        raise CpmonError(
-            "the store holds several systems" if systems else "no interval is in the store",
-            code="system-ambiguous" if systems else "store-empty",
-            expected="one system",
-            found=", ".join(systems) or "none",
-            remedy="name one with --system" if systems else "ingest a dump first",
-        )
-    if system is not None and system not in systems:
-        raise unknown("system", system, systems)
-    return system or systems[0], Scope(system or systems[0]), None
+    if run is None:
+        system = whole_span(con, system=system).system
+        return system, Scope(system), None
+    run_window(con, run, system)
+    ((measured, since, until, base),) = con.execute(
+        "SELECT system, steady_since, steady_until, base_run_id FROM meta.run WHERE run_id = ?",
+        [run],
+    ).fetchall()
+    return measured, Scope(measured, since, until), base
 
 
 def _span(
@@ -215,7 +202,6 @@ def _span(
     since: datetime | None,
     until: datetime | None,
 ) -> Scope:
-    """Begin and end of the intervals that are explained."""
     begin = max(filter(None, (window.since, since)), default=None)
     end = min(filter(None, (window.until, until)), default=None)
     scope = Scope(window.system, begin, end)
@@ -247,15 +233,6 @@ def _span(
 
 
 @dataclass(frozen=True, slots=True)
-class _Judged:
-    """Lines of metrics, number of series that were judged, and what could not be."""
-
-    lines: tuple[Line, ...]
-    tested: int
-    notes: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class _Sides:
     """A subject: its departures by metric, and its changes of each object."""
 
@@ -265,10 +242,20 @@ class _Sides:
     changes: Mapping[str, Array]
 
 
-def _judged(con: duckdb.DuckDBPyConnection, span: Scope, baseline: Baseline) -> _Judged:
-    """Judge all metrics of all subjects."""
+def _judged(
+    con: duckdb.DuckDBPyConnection, span: Scope, baseline: Baseline
+) -> tuple[list[Line], int, list[str]]:
+    """Lines of metrics, number of series that were judged, and notes on what could not be."""
+    whole = baseline.scope
+    if baseline.trend:  # read both in one go: a connection that is pointed anew begins anew
+        whole = Scope(span.system, baseline.scope.since, span.until)
+    point(con, whole)
+    bases = [read_series(con, each, baseline.scope, baseline.condition) for each in subjects()]
+    if not baseline.trend:
+        point(con, span)
     sides, empty = [], []
-    for base, seen in zip(*_both_sides(con, span, baseline), strict=True):
+    for base in bases:
+        seen = read_series(con, base.subject, span)
         if base.times.size and seen.times.size:
             sides.append(_sides(base, seen, trend=baseline.trend))
         else:
@@ -280,21 +267,7 @@ def _judged(con: duckdb.DuckDBPyConnection, span: Scope, baseline: Baseline) -> 
         lines += found
         tested += count
     shown, hidden = _shown(lines)
-    return _Judged(tuple(shown), tested, (*hidden, *_unseen(sides, empty)))
-
-
-def _both_sides(
-    con: duckdb.DuckDBPyConnection, span: Scope, baseline: Baseline
-) -> tuple[list[Series], list[Series]]:
-    """The series of all subjects in baseline and span."""
-    whole = baseline.scope
-    if baseline.trend:  # read both in one go: a connection that is pointed anew begins anew
-        whole = Scope(span.system, baseline.scope.since, span.until)
-    point(con, whole)
-    base = [read_series(con, each, baseline.scope, baseline.condition) for each in subjects()]
-    if not baseline.trend:
-        point(con, span)
-    return base, [read_series(con, each, span) for each in subjects()]
+    return shown, tested, [*hidden, *_unseen(sides, empty)]
 
 
 def _sides(base: Series, seen: Series, *, trend: bool) -> _Sides:
@@ -315,11 +288,7 @@ def _sides(base: Series, seen: Series, *, trend: bool) -> _Sides:
 def _family_lines(
     family: Sequence[_Sides], sides: Sequence[_Sides], *, unproven: bool
 ) -> tuple[list[Line], int]:
-    """The lines of a family of tests, adjusted for their number, and that number.
-
-    Args:
-        unproven: large departures that are not significant are lines, too.
-    """
+    """The lines of a family of tests, and their number; large departures also if `unproven`."""
     places = [
         (side, metric, int(n))
         for side in family
@@ -420,7 +389,6 @@ def _shown(lines: Sequence[Line]) -> tuple[list[Line], list[str]]:
 
 
 def _unseen(sides: Sequence[_Sides], empty: Sequence[str]) -> Iterator[str]:
-    """What could not be looked at."""
     if empty:
         yield f"Not looked at, for lack of records: {', '.join(empty)}."
     blank = [
@@ -499,12 +467,8 @@ def _events(con: duckdb.DuckDBPyConnection, span: Scope, baseline: Baseline | No
 
 
 def _span_notes(
-    con: duckdb.DuckDBPyConnection,
-    span: Scope,
-    counts: tuple[int, int],
-    baseline: Baseline | None,
+    con: duckdb.DuckDBPyConnection, span: Scope, counts: tuple[int, int], baseline: Baseline | None
 ) -> Iterator[str]:
-    """What is missing of span and baseline."""
     if baseline is None:
         yield "Metrics were not compared: there is no time to compare with; name a run with --base."
     elif counts[1] < FEWEST:

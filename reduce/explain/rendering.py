@@ -19,7 +19,6 @@ MOST_LINES = 10
 """Lines that are printed."""
 SCHEMA_VERSION = 1
 _HEAD = ("Object", "What", "Who, or when", "Usual", "Range", "Value", "Change %", "Weight")
-_LEFT = 3
 _SCHEMA = pa.schema(
     {
         "kind": pa.string(),
@@ -51,36 +50,35 @@ def render_explanation(
     zone: ZoneInfo = UTC_ZONE,
     most: int = MOST_LINES,
 ) -> bytes:
-    """Render an explanation in one of FORMATS or html.
+    """Render at most `most` lines of an explanation in one of FORMATS or html.
 
     csv, json, jsonl and parquet hold unrounded values and times in UTC.
-
-    Args:
-        most: lines at most.
 
     Raises:
         CpmonError: no such format.
     """
-    return render_layout(_layout(explanation, zone, most), format)
+    cells, notes = explanation_table(explanation, most), list(_notes(explanation, most))
+    title = _title(explanation, zone)
+    rows = [_row(line, zone) for line in explanation.lines[:most]]
+    document = _document(explanation, cells, title, notes)
+    layout = ComparisonLayout(
+        title, [Block(_HEAD, [Body(rows)], left=3)], cells, document, notes=notes
+    )
+    return render_layout(layout, format)
 
 
 def explanation_table(explanation: Explanation, most: int = MOST_LINES) -> pa.Table:
     """The lines of an explanation, unrounded, at most so many; times are UTC."""
-    return pa.Table.from_pylist([_cells(line) for line in explanation.lines[:most]], schema=_SCHEMA)
-
-
-def _layout(explanation: Explanation, zone: ZoneInfo, most: int) -> ComparisonLayout:
-    lines = explanation.lines[:most]
-    cells = explanation_table(explanation, most)
-    notes = list(_notes(explanation, most))
-    title = _title(explanation, zone)
-    return ComparisonLayout(
-        title=title,
-        blocks=[Block(_HEAD, [Body([_row(line, zone) for line in lines])], left=_LEFT)],
-        cells=cells,
-        document=_document(explanation, cells, title, notes),
-        notes=notes,
-    )
+    rows = []
+    for line in explanation.lines[:most]:
+        contributors = [
+            {"kind": each.noun}
+            | {name: getattr(each, name) for name in ("object", "change", "unit", "share")}
+            for each in line.contributors
+        ]
+        row = {name: getattr(line, name) for name in _SCHEMA.names}
+        rows.append(row | {"unit": line.unit or None, "contributors": contributors})
+    return pa.Table.from_pylist(rows, schema=_SCHEMA)
 
 
 def _title(explanation: Explanation, zone: ZoneInfo) -> str:
@@ -105,7 +103,11 @@ def _row(line: Line, zone: ZoneInfo) -> list[str]:
     return [
         line.object,
         f"{line.what}{unit}",
-        "; ".join(_who(line)),
+        "; ".join(
+            f"{each.noun} {each.object} {each.change:+.1f}{f' {each.unit}'.rstrip()},"
+            f" {each.share:.0%}"
+            for each in line.contributors
+        ),
         usual,
         f"{low} to {high}",
         value,
@@ -122,26 +124,11 @@ def _form(line: Line) -> Format:
     return Format(2) if same and form.style is not Style.THOUSANDS else form
 
 
-def _who(line: Line) -> Iterator[str]:
-    for each in line.contributors:
-        unit = f" {each.unit}".rstrip()
-        yield f"{each.noun} {each.object} {each.change:+.1f}{unit}, {each.share:.0%}"
-
-
 def _when(line: Line, zone: ZoneInfo) -> str:
     if line.first is None or line.last is None:
         return ""
     first, last = clock(line.first, zone), clock(line.last, zone)
     return first if first == last else f"{first} to {last}"
-
-
-def _cells(line: Line) -> dict[str, Any]:
-    values = {name: getattr(line, name) for name in _SCHEMA.names if name != "contributors"}
-    who = [
-        {"kind": c.noun, "object": c.object, "change": c.change, "unit": c.unit, "share": c.share}
-        for c in line.contributors
-    ]
-    return {**values, "unit": line.unit or None, "contributors": who}
 
 
 def _notes(explanation: Explanation, most: int) -> Iterator[str]:
@@ -166,7 +153,6 @@ def _notes(explanation: Explanation, most: int) -> Iterator[str]:
 def _document(
     explanation: Explanation, cells: pa.Table, title: str, notes: list[str]
 ) -> dict[str, Any]:
-    """The explanation as JSON."""
     baseline, (intervals, base_intervals) = explanation.baseline, explanation.intervals
     return {
         "schema_version": SCHEMA_VERSION,

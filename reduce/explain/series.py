@@ -11,15 +11,13 @@ import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import Any
 
 import duckdb
 import numpy as np
 
 from ...store.scope import Scope
 from ..compare.change_test import Array
-from ..metrics import Metric
-from ..metrics.report_set import metrics_of
+from ..metrics import Metric, metrics_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +25,8 @@ class Subject:
     """A reduction whose metrics are looked at.
 
     Attributes:
-        view: the reduction. `object`: SQL of the name of its objects; empty if it is of the system.
-        noun: what an object is, in messages. `metrics`: those that are judged.
+        object: SQL of the name of its objects; empty if it is of the system.
+        noun: what an object is, in messages. metrics: those that are judged.
         explains: metric of the system -> metric of the objects whose sum it is.
     """
 
@@ -67,26 +65,18 @@ class Series:
 def subjects() -> tuple[Subject, ...]:
     """The subjects of `subjects.toml`, in its order; a metric of the system is looked at once."""
     text = (files(__package__) / "subjects.toml").read_text(encoding="utf-8")
-    return tuple(_subject(view, keys) for view, keys in tomllib.loads(text).items())
-
-
-def _subject(view: str, keys: dict[str, Any]) -> Subject:
-    metrics = metrics_of(view)
-    chosen = tuple(metrics[name] for name in keys["metrics"])
-    return Subject(
-        view, keys.get("noun", ""), keys.get("object", ""), chosen, keys.get("explains", {})
-    )
+    found = []
+    for view, keys in tomllib.loads(text).items():
+        metrics = tuple(metrics_of(view)[name] for name in keys["metrics"])
+        noun, objects = keys.get("noun", ""), keys.get("object", "")
+        found.append(Subject(view, noun, objects, metrics, keys.get("explains", {})))
+    return tuple(found)
 
 
 def read_series(
     con: duckdb.DuckDBPyConnection, subject: Subject, scope: Scope, condition: str = "true"
 ) -> Series:
-    """The series of a subject in a scope, which is of one system.
-
-    Args:
-        con: pointed at a scope that holds this one.
-        condition: further condition on intervals, as SQL.
-    """
+    """The series of a subject in a scope of one system, where the SQL `condition` holds."""
     columns = ", ".join(
         f"CASE WHEN doubts IS NULL THEN CAST({metric.name} AS DOUBLE) * {metric.scale} END"
         f" AS {metric.name}"

@@ -85,12 +85,9 @@ class Compared:
         whole: the value covers the whole run, while intervals cover its steady state.
     """
 
-    rank: int
-    digits: int
-    whole: bool
-
-
-NOT_COMPARED = Compared(0, 0, False)
+    rank: int = 0
+    digits: int = 0
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,12 +166,7 @@ class Metric:
     @property
     def is_number(self) -> bool:
         """Whether its values are numbers whatever view has it; keys and settings may be texts."""
-        return self.kind in (
-            MetricKind.RATIO,
-            MetricKind.TOTAL,
-            MetricKind.LEVEL,
-            MetricKind.ELAPSED,
-        )
+        return self.kind not in (MetricKind.KEY, MetricKind.LATEST)
 
     @property
     def possible(self) -> tuple[float | None, float | None]:
@@ -192,11 +184,7 @@ class Metric:
     def report_column(
         self, heading: str | None = None, width: int | None = None, form: str | None = None
     ) -> ReportColumn:
-        """The metric as a column of a report.
-
-        Args:
-            heading, width, form: replace those of the metric.
-        """
+        """The metric as a column of a report; the arguments replace what the metric has."""
         form = form or self.format
         return ReportColumn(
             self.name,
@@ -213,23 +201,13 @@ class Metric:
             whole=self.whole,
         )
 
-    def row_sql(self, prefix: str = "") -> str:
-        """Its expression over the columns of one row.
-
-        Args:
-            prefix: qualifies the columns: `s.`.
-        """
-        value = self._scaled(f"CAST({prefix}{self.numerator} AS DOUBLE)")
-        if not self.denominator:
-            return value
-        return f"{value} / nullif({prefix}{self.denominator}, 0)"
+    def row_sql(self) -> str:
+        """Its expression over the columns of one row."""
+        value = self._scaled(f"CAST({self.numerator} AS DOUBLE)")
+        return f"{value} / nullif({self.denominator}, 0)" if self.denominator else value
 
     def outside_sql(self, values: Mapping[str, str]) -> str:
-        """SQL condition: its value in a row is not possible; empty if any value is.
-
-        Args:
-            values: computed metric of the same view -> its expression.
-        """
+        """SQL condition: its value is not possible; empty if any is. `values`: metric -> SQL."""
         if not self.low and not self.high:
             return ""
         value = values.get(self.name, self.name)
@@ -243,7 +221,7 @@ class Metric:
     def aggregate_sql(self) -> str:
         """Its expression over several rows, skipping rows in which a term is NULL."""
         if self.kind is MetricKind.LEVEL:
-            return f"AVG({self.numerator or self.name})"
+            return f"AVG({self.sampled})"
         if not self.denominator:
             return self._scaled(f"CAST(SUM({self.numerator}) AS DOUBLE)")
         known = f"CASE WHEN {self.denominator} IS NOT NULL THEN {self.numerator} END"

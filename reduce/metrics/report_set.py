@@ -22,20 +22,16 @@ from ...config.definitions import definitions, of_definitions
 from ...config.values import Names, Text
 from ...core.errors import CpmonError, fold, unknown
 from ...render.printing import Style
-from .metric import NOT_COMPARED, Compared, Metric, MetricKind, ReportColumn, print_rule
+from .metric import Compared, Metric, MetricKind, ReportColumn, print_rule
 
 HEADER = tuple(
     {"compared": "compare"}.get(field.name, field.name)
     for field in fields(Metric)
     if field.name != "place"
 )
-EVERY = "*"
-"""In the column `views`: all views."""
 
-_FACTOR = re.compile(r"|\d+(e-?\d+)?|1/\d+e\d+")
 _FORMATS = frozenset({"hex", *(str(style) for style in Style)})
 _BOUND = re.compile(r"|-?\d+(\.\d+)?|[a-z_][a-z0-9_]*")
-_LEVEL = re.compile(r"|\d+\.\d+\.\d+")
 _COMPARE = re.compile(r"(?P<rank>\d+) (?P<digits>\d)(?P<whole> whole)?")
 
 
@@ -57,17 +53,14 @@ def metrics() -> tuple[Metric, ...]:
 @of_definitions
 def metrics_of(view: str) -> Mapping[str, Metric]:
     """Name -> metric of a view, in the order of its columns."""
-    return {m.name: m for m in metrics() if view in m.views or EVERY in m.views}
+    return {m.name: m for m in metrics() if view in m.views or "*" in m.views}
 
 
 def metric_of(view: str, name: str, place: str | None = None) -> Metric:
     """Find a metric of a view; reductions of the site may use key columns of any other view.
 
-    Args:
-        place: where it is referenced, for the message.
-
     Raises:
-        CpmonError: the view has no such metric.
+        CpmonError: the view has no such metric; the message names `place`.
     """
     if name in metrics_of(view):
         return metrics_of(view)[name]
@@ -103,9 +96,10 @@ def read_metrics(file: Traversable) -> Iterator[Metric]:
 
 
 def _metric(row: dict[str, str], place: str) -> Metric:
-    """Converts a row and checks each cell."""
     _check_cells(row, place)
-    compare = _COMPARE.fullmatch(row.pop("compare"))
+    compare, compared = _COMPARE.fullmatch(row.pop("compare")), Compared()
+    if compare:
+        compared = Compared(int(compare["rank"]), int(compare["digits"]), bool(compare["whole"]))
     texts = {key: value for key, value in row.items() if key not in ("views", "kind", "width")}
     kind = MetricKind(row["kind"])
     if kind is MetricKind.TOTAL and not row["numerator"]:
@@ -114,20 +108,19 @@ def _metric(row: dict[str, str], place: str) -> Metric:
         views=tuple(row["views"].split()),
         kind=kind,
         width=int(row["width"] or 0),
-        compared=Compared(int(compare["rank"]), int(compare["digits"]), bool(compare["whole"]))
-        if compare
-        else NOT_COMPARED,
+        compared=compared,
         place=place,
         **texts,
     )
 
 
 def _check_cells(row: Mapping[str, str], place: str) -> None:
+    factor, level = r"|\d+(e-?\d+)?|1/\d+e\d+", r"|\d+\.\d+\.\d+"
     allowed = (
         ("name", row["name"].isidentifier(), "a column name"),
         ("views", bool(row["views"].split()), "reductions, separated by blanks"),
         ("kind", row["kind"] in set(MetricKind), ", ".join(MetricKind)),
-        ("factor", _FACTOR.fullmatch(row["factor"]), "SQL such as 1e3 or 1/4096e6, or nothing"),
+        ("factor", re.fullmatch(factor, row["factor"]), "SQL such as 1e3 or 1/4096e6, or nothing"),
         (
             "format",
             row["format"].isdigit() or row["format"] in _FORMATS,
@@ -137,8 +130,8 @@ def _check_cells(row: Mapping[str, str], place: str) -> None:
         ("compare", not row["compare"] or _COMPARE.fullmatch(row["compare"]), "rank and decimals"),
         ("low", _BOUND.fullmatch(row["low"]), "a number or a column, or nothing"),
         ("high", _BOUND.fullmatch(row["high"]), "a number or a column, or nothing"),
-        ("since", _LEVEL.fullmatch(row["since"]), "a CP level such as 5.2.0, or nothing"),
-        ("until", _LEVEL.fullmatch(row["until"]), "a CP level such as 6.3.0, or nothing"),
+        ("since", re.fullmatch(level, row["since"]), "a CP level such as 5.2.0, or nothing"),
+        ("until", re.fullmatch(level, row["until"]), "a CP level such as 6.3.0, or nothing"),
         (
             "denominator",
             bool(row["denominator"]) == (row["kind"] == MetricKind.RATIO),
@@ -166,12 +159,8 @@ def _wrong(place: str, what: str, expected: object, found: object) -> CpmonError
     expected_text, found_text = (
         ",".join(text) if isinstance(text, tuple) else str(text) for text in (expected, found)
     )
-    return CpmonError(
-        f"a row of metrics has {what}",
-        place=place,
-        expected=expected_text,
-        found=found_text,
-    )
+    problem = f"a row of metrics has {what}"
+    return CpmonError(problem, place=place, expected=expected_text, found=found_text)
 
 
 class Lines(StrEnum):
@@ -201,13 +190,10 @@ class Report:
     """A reduction laid out for a reader.
 
     Attributes:
-        name, title: of the report. `reduction`: the view that it shows. `columns`: as shown.
-        lines: kind of its lines.
         keys: columns that identify an object: ("device",).
         follows: option that selects an object -> its column: {"device": "device"}.
         sort: column that orders objects, the greatest first.
         total: columns that have a total over all objects.
-        notes: printed below it.
         group: subject: the section of a page that it appears in.
     """
 
@@ -290,16 +276,13 @@ def own_metrics() -> tuple[Metric, ...]:
     Raises:
         CpmonError: one has an unknown key or an invalid value.
     """
-    return tuple(
-        _own_metric(keys, document.place(f"metric[{number}]"))
-        for document in own_documents()
-        for number, keys in enumerate(document.read(ReportsKeys).metric)
-    )
-
-
-def _own_metric(keys: Any, place: str) -> Metric:
-    row = {key: str(value) for key, value in msgspec.structs.asdict(keys).items()}
-    return _metric(row | {"views": " ".join(keys.views)}, place)
+    found = []
+    for document in own_documents():
+        for number, keys in enumerate(document.read(ReportsKeys).metric):
+            row = {key: str(value) for key, value in msgspec.structs.asdict(keys).items()}
+            row["views"] = " ".join(keys.views)
+            found.append(_metric(row, document.place(f"metric[{number}]")))
+    return tuple(found)
 
 
 @of_definitions

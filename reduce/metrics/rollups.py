@@ -12,6 +12,7 @@ import functools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import NamedTuple
 
 from ...config.definitions import of_definitions
 from ...config.moments import LineLength, Shift
@@ -23,7 +24,6 @@ from .report_set import Lines, reports
 HOUR = timedelta(hours=1)
 LEVELS = {"15m": timedelta(minutes=15), "hour": HOUR}
 """Level of roll-ups -> length of the span of a row, the finest first."""
-FINEST = "15m"
 
 EVER = ""
 """Name of the shift for rows that cover the whole span."""
@@ -38,8 +38,6 @@ _SPAN = {
     "seconds": (f"sum({exact('seconds')})", "sum(seconds)"),
 }
 """Columns about the span: aggregates over rows, and over finer sums."""
-_DOUBTS = {"doubted": "count(doubts)", "doubts": "all_doubts(doubts)"}
-"""Columns about unknown values in the span, aggregated over all of its rows."""
 NEARLY_ALL = 20
 """Fewest values of which the 95th percentile by nearest rank is below the maximum."""
 _ROWS_OF_SHIFTS = f"{ROWS} JOIN {SHIFT_ENDS} USING ({TIME})"
@@ -48,12 +46,7 @@ _MEASURED = f"{_ROWS_OF_SHIFTS}\n  WHERE seconds IS NOT NULL"
 
 @dataclass(frozen=True)
 class Rollup:
-    """How the rows of a reduction are rolled up.
-
-    Attributes:
-        keys: columns that identify an object.
-        shown: columns of reports that can be aggregated over intervals.
-    """
+    """How the rows of a reduction are rolled up: keys of objects, and columns to aggregate."""
 
     reduction: str
     keys: tuple[str, ...]
@@ -68,7 +61,7 @@ class Rollup:
     def sums(self) -> str:
         """The query of the sums of the finest level, the input of all levels, as SQL."""
         columns = {name: over_rows for name, (over_rows, _) in self._summed().items()}
-        return self._grouped(LEVELS[FINEST], columns, _MEASURED)
+        return self._grouped(LEVELS["15m"], columns, _MEASURED)
 
     def select(self, level: str, system: str, depth: int) -> str:
         """The query of one level, as SQL, ordered by shift, span and object.
@@ -82,7 +75,7 @@ class Rollup:
         shown = dict.fromkeys([*_SPAN, *self._doubts], "")
         highs = {}
         for column in self.shown:
-            shown |= _shown(column)
+            shown |= {part.name: part.computed for part in _parts(column)}
             if value := _value(column):
                 high = f"{column.name}_p95"
                 shown[high] = f"{column.name}_max" if depth == 1 else ""
@@ -117,25 +110,21 @@ class Rollup:
 
     @property
     def _doubts(self) -> Mapping[str, str]:
-        return _DOUBTS if self.has_doubts else {}
+        """Columns about unknown values in the span, aggregated over all of its rows."""
+        doubts = {"doubted": "count(doubts)", "doubts": "all_doubts(doubts)"}
+        return doubts if self.has_doubts else {}
 
     def _same(self, other: str) -> str:
         """SQL condition: a row of another query has the same shift, span and object."""
-        return " AND ".join(f"{other}.{key} IS NOT DISTINCT FROM s.{key}" for key in self._ids)
-
-    @property
-    def _ids(self) -> list[str]:
-        return ["shift_id", TIME, *self.keys]
+        keys = ("shift_id", TIME, *self.keys)
+        return " AND ".join(f"{other}.{key} IS NOT DISTINCT FROM s.{key}" for key in keys)
 
     def _summed(self) -> dict[str, tuple[str, str]]:
         """Summed columns: aggregates over rows, and over finer sums."""
-        columns = dict(_SPAN)
-        for column in self.shown:
-            columns |= _summed(column)
-        return columns
+        parts = (part for column in self.shown for part in _parts(column) if part.over_rows)
+        return _SPAN | {part.name: (part.over_rows, part.over_sums) for part in parts}
 
     def _grouped(self, length: timedelta, columns: Mapping[str, str], relation: str) -> str:
-        """A query of aggregates by shift, span and object."""
         end = bucket(length)
         groups = ["shift_id", end, *self.keys]
         listed = ["shift_id", f"{end} AS {TIME}", *self.keys]
@@ -144,11 +133,7 @@ class Rollup:
         return f"  SELECT {separated}\n  FROM {relation}\n  GROUP BY {', '.join(groups)}"
 
     def docs(self, docs: Mapping[str, str]) -> dict[str, str]:
-        """The documentation of each column.
-
-        Args:
-            docs: documentation of the reduction's columns.
-        """
+        """The documentation of each column, from that of the reduction's columns."""
         meanings = {
             "shift": "Shift of the settings that it covers; empty: all of its time.",
             "hours": "Days and hours of the shift when it was rolled up; empty: all.",
@@ -164,7 +149,11 @@ class Rollup:
             meanings["doubted"] = "Intervals of which something is not known, or is a lower bound."
             meanings["doubts"] = "What that is in them. NULL: nothing."
         for column in self.shown:
-            meanings |= dict(_docs(column, docs))
+            for part in _parts(column):
+                meanings[part.name] = f"{part.doc} {docs[part.about]}" if part.about else part.doc
+            if _value(column):
+                rank = "95th percentile of the intervals, by nearest rank."
+                meanings[f"{column.name}_p95"] = f"{rank} {docs[column.name]}"
         return meanings
 
 
@@ -198,42 +187,48 @@ def hours_of(shifts: Iterable[Shift]) -> str:
     return "; ".join(sorted(f"{shift.name}: {hours(shift)}" for shift in shifts))
 
 
-def _summed(column: ReportColumn) -> Iterator[tuple[str, tuple[str, str]]]:
-    """The sums of a report column, as SQL: aggregates over rows, and over finer sums."""
-    name, over, under = column.name, column.over, column.under
+class _Part(NamedTuple):
+    """A roll-up column for a report column, documented by `doc` and the text of column `about`.
+
+    As SQL, either aggregates over rows and over finer sums, or what it is computed from.
+    """
+
+    name: str
+    doc: str
+    about: str = ""
+    over_rows: str = ""
+    over_sums: str = ""
+    computed: str = ""
+
+
+def _parts(column: ReportColumn) -> Iterator[_Part]:
+    name, over, under, of_sums = column.name, column.over, column.under, sum_of(column.over)
     match column.kind:
         case MetricKind.RATIO:
-            elapsed = time_of(over, under)
+            amount, elapsed = amount_of(over, under), time_of(over, under)
             time = exact(under) if under.endswith("seconds") else under
-            measured = f"CASE WHEN {over} IS NOT NULL THEN {time} END"
-            amount, known = amount_of(over, under), f"CASE WHEN {under} IS NOT NULL THEN {over} END"
-            yield amount, (_double(f"sum({known})"), f"sum({amount})")
-            yield elapsed, (_double(f"sum({measured})"), f"sum({elapsed})")
+            known = f"CAST(sum(CASE WHEN {under} IS NOT NULL THEN {over} END) AS DOUBLE)"
+            measured = f"CAST(sum(CASE WHEN {over} IS NOT NULL THEN {time} END) AS DOUBLE)"
+            yield _Part(name, "Mean, by sums.", name, computed=_quotient(amount, column, elapsed))
+            yield _Part(amount, f"Sum where {under} is known.", over, known, f"sum({amount})")
+            yield _Part(elapsed, f"Sum where {over} is known.", under, measured, f"sum({elapsed})")
         case MetricKind.TOTAL:
-            yield sum_of(over), (_double(f"sum({over})"), f"sum({sum_of(over)})")
+            yield _Part(name, "Sum.", name, computed=_quotient(of_sums, column, ""))
+            yield _Part(of_sums, "Sum.", over, f"CAST(sum({over}) AS DOUBLE)", f"sum({of_sums})")
         case MetricKind.LEVEL:
-            number = count_of(name)
-            yield sum_of(name), (_double(f"sum({exact(name, FINE_PARTS)})"), f"sum({sum_of(name)})")
-            yield number, (f"count({name})", f"CAST(sum({number}) AS BIGINT)")
+            of_samples, number = sum_of(name), count_of(name)
+            total = f"CAST(sum({exact(name, FINE_PARTS)}) AS DOUBLE)"
+            mean = f"{of_samples} / nullif({number}, 0)"
+            yield _Part(name, "Mean of the samples.", name, computed=mean)
+            yield _Part(of_samples, "Sum of the samples.", name, total, f"sum({of_samples})")
+            count = f"CAST(sum({number}) AS BIGINT)"
+            yield _Part(number, f"Samples that {name} is known of.", "", f"count({name})", count)
         case _:
-            yield name, (f"arg_max({name}, {TIME})", f"arg_max({name}, ends)")
+            latest = f"arg_max({name}, {TIME})", f"arg_max({name}, ends)"
+            yield _Part(name, "As of the last interval.", name, *latest)
             return
-    greatest = f"{name}_max"
-    yield greatest, (_double(f"max({_value(column)})"), f"max({greatest})")
-
-
-def _shown(column: ReportColumn) -> Iterator[tuple[str, str]]:
-    """The roll-up columns for a report column; with SQL if they are computed from sums."""
-    name, over = column.name, column.over
-    match column.kind:
-        case MetricKind.LEVEL:
-            yield name, f"{sum_of(name)} / nullif({count_of(name)}, 0)"
-        case MetricKind.RATIO:
-            amount, elapsed = amount_of(over, column.under), time_of(over, column.under)
-            yield name, _quotient(amount, column, elapsed)
-        case MetricKind.TOTAL:
-            yield name, _quotient(sum_of(over), column, "")
-    yield from ((part, "") for part, _ in _summed(column))
+    greatest = f"CAST(max({_value(column)}) AS DOUBLE)", f"max({name}_max)"
+    yield _Part(f"{name}_max", "The greatest of the intervals.", name, *greatest)
 
 
 def _value(column: ReportColumn) -> str:
@@ -247,36 +242,9 @@ def _value(column: ReportColumn) -> str:
 
 
 def _quotient(amount: str, column: ReportColumn, divisor: str) -> str:
-    """SQL of a ratio or a total."""
     factor = "" if column.factor == 1 else f" * CAST({column.factor!r} AS DOUBLE)"
     scaled = f"{amount}{factor}"
     return f"{scaled} / nullif({divisor}, 0)" if column.kind is MetricKind.RATIO else scaled
-
-
-def _double(sql: str) -> str:
-    return f"CAST({sql} AS DOUBLE)"
-
-
-def _docs(column: ReportColumn, docs: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """The documentation of the roll-up columns for a report column."""
-    name, over, under = column.name, column.over, column.under
-    match column.kind:
-        case MetricKind.RATIO:
-            yield name, f"Mean, by sums. {docs[name]}"
-            yield amount_of(over, under), f"Sum where {under} is known. {docs[over]}"
-            yield time_of(over, under), f"Sum where {over} is known. {docs[under]}"
-        case MetricKind.TOTAL:
-            yield name, f"Sum. {docs[name]}"
-            yield sum_of(over), f"Sum. {docs[over]}"
-        case MetricKind.LEVEL:
-            yield name, f"Mean of the samples. {docs[name]}"
-            yield sum_of(name), f"Sum of the samples. {docs[name]}"
-            yield count_of(name), f"Samples that {name} is known of."
-        case MetricKind.LATEST:
-            yield name, f"As of the last interval. {docs[name]}"
-            return
-    yield f"{name}_max", f"The greatest of the intervals. {docs[name]}"
-    yield f"{name}_p95", f"95th percentile of the intervals, by nearest rank. {docs[name]}"
 
 
 def sum_of(column: str) -> str:

@@ -25,8 +25,6 @@ _MARK = re.compile(
 )
 """Tokens that determine the outline of a query, outside of comments and strings."""
 
-_COMMENTS = re.compile(r"\s*((?:--[^\n]*\n\s*)*)")
-_NAME = re.compile(r"(\w+)\"?\s*\Z")
 _PLAIN = re.compile(r"(?:(\w+)\.)?([^\W\d]\w*)(?:\s+AS\s+\w+)?\s*\Z", re.IGNORECASE)
 WIDTH = 80
 """Line width of generated SQL."""
@@ -39,12 +37,10 @@ _SOURCE = re.compile(r"\b(?:FROM|JOIN)\s+(\w+(?:\.\w+)?)(?:\s+AS\s+(\w+))?", re.
 
 @dataclass(frozen=True, slots=True)
 class SelectItem:
-    """A column of a SELECT.
+    """A column of a SELECT, and the comment lines above it.
 
-    Attributes:
-        name: of the column. `comment`: the comment lines above it; may be empty.
-        relation, column: the source of a column that is selected unchanged, else empty;
-            `relation` is also empty without a qualifier.
+    `relation` and `column` are the source of a column that is selected unchanged, else empty;
+    without a qualifier `relation` is empty, too.
     """
 
     name: str
@@ -70,7 +66,11 @@ class ParsedView:
     @classmethod
     def from_select(cls, name: str, doc: str, select: str, file: str = "") -> ParsedView:
         """Parse the query of a view."""
-        return cls(name, doc, select, tuple(select_items(select)), _reads(select), file)
+        code = without_comments(select)
+        own = {name.lower() for name in _WITH.findall(code)}
+        relations = dict.fromkeys(name.lower() for name in _QUALIFIED.findall(code))
+        reads = tuple(relation for relation in relations if relation not in own)
+        return cls(name, doc, select, tuple(select_items(select)), reads, file)
 
     @property
     def sql(self) -> str:
@@ -86,7 +86,17 @@ def select_items(select: str) -> list[SelectItem]:
     """The columns of a query, in order; of a UNION those of its first SELECT."""
     begin, commas, end = _outline(select)
     starts = (begin, *(comma + 1 for comma in commas))
-    return [_item(select[a:b]) for a, b in zip(starts, (*commas, end), strict=True)]
+    items = []
+    for start, stop in zip(starts, (*commas, end), strict=True):
+        part = select[start:stop]
+        comments = re.match(r"\s*((?:--[^\n]*\n\s*)*)", part)
+        lines = comments[1].strip() if comments else ""
+        code = part[comments.end() if comments else 0 :]
+        name = re.search(r"(\w+)\"?\s*\Z", without_comments(code))
+        plain = _PLAIN.match(code)
+        relation, column = plain.groups() if plain else ("", "")
+        items.append(SelectItem(name[1] if name else "", lines, relation or "", column))
+    return items
 
 
 @functools.lru_cache(maxsize=256)
@@ -124,14 +134,6 @@ def without_comments(sql: str) -> str:
     return re.sub(r"--[^\n]*", "", sql)
 
 
-def _reads(select: str) -> tuple[str, ...]:
-    """The relations that a query reads, without its common table expressions."""
-    code = without_comments(select)
-    own = {name.lower() for name in _WITH.findall(code)}
-    relations = dict.fromkeys(name.lower() for name in _QUALIFIED.findall(code))
-    return tuple(name for name in relations if name not in own)
-
-
 @functools.lru_cache(maxsize=256)
 def _outline(select: str) -> tuple[int, tuple[int, ...], int]:
     """Position of the first column of the outermost SELECT, of the commas, and of the end."""
@@ -150,37 +152,12 @@ def _outline(select: str) -> tuple[int, tuple[int, ...], int]:
     return max(begin, 0), tuple(commas), len(select)
 
 
-def _item(text: str) -> SelectItem:
-    comments = _COMMENTS.match(text)
-    lines = comments[1].strip() if comments else ""
-    code = text[comments.end() if comments else 0 :]
-    name = _NAME.search(without_comments(code))
-    plain = _PLAIN.match(code)
-    relation, column = plain.groups() if plain else ("", "")
-    return SelectItem(name[1] if name else "", lines, relation or "", column)
-
-
 LAST_KEY = "seconds"
+"""The last of the leading key columns of a view."""
+_ROWS = "_run_interval"
+"""The view over whose rows the metrics of run_summary are computed."""
 DOUBTS = "doubts"
 """The column that names unknown values of a row and the reasons."""
-
-
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """A view whose metrics are computed over the rows of another, one line for each key.
-
-    Attributes:
-        rows: the view that is aggregated. key: its column that identifies the lines.
-        where: filter of its rows. name: of the private view with the metrics.
-    """
-
-    rows: str
-    key: str
-    where: str
-    name: str
-
-
-SUMMARIES = {"run_summary": Summary("_run_interval", "run_id", "is_steady", "_run_metrics")}
 
 
 def with_metrics(files: Iterable[ParsedView]) -> list[ParsedView]:
@@ -196,8 +173,8 @@ def with_metrics(files: Iterable[ParsedView]) -> list[ParsedView]:
         columns = [item.name for item in view.items]
         if not any(m.is_computed and m.name not in columns for m in metrics.values()):
             views.append(view)
-        elif view.name in SUMMARIES:
-            views += _summed(view, metrics, by_name)
+        elif view.name == "run_summary":
+            views += _summed(view, metrics, [item.name for item in by_name[_ROWS].items])
         else:
             views += _by_row(view, metrics)
     return views
@@ -207,7 +184,7 @@ def _by_row(view: ParsedView, metrics: Mapping[str, Metric]) -> Iterator[ParsedV
     """The private views of the sums and the public view over them, row by row."""
     sums = replace(view, name=f"_{view.name}", items=_documented(view, metrics))
     columns = [item.name for item in view.items]
-    keys = _keys(columns)
+    keys = columns[: columns.index(LAST_KEY) + 1]
     parts = [*keys]
     for metric in metrics.values():
         if metric.name in columns:
@@ -269,15 +246,13 @@ def _possible(sums: ParsedView, metrics: Mapping[str, Metric]) -> Iterator[Parse
 
 
 def _summed(
-    view: ParsedView, metrics: Mapping[str, Metric], views: Mapping[str, ParsedView]
+    view: ParsedView, metrics: Mapping[str, Metric], below: list[str]
 ) -> Iterator[ParsedView]:
-    """The private view of the file, that of its metrics, and the public view that joins them."""
-    summary = SUMMARIES[view.name]
+    """The private views of a summary and of metrics over columns `below`, and the public one."""
     own = replace(view, name=f"_{view.name}", items=_documented(view, metrics))
     columns = [item.name for item in view.items]
-    below = [item.name for item in views[summary.rows].items]
-    parts = [f"f.{name}" for name in _keys(columns)]
-    aggregates = [summary.key]
+    parts = [f"f.{name}" for name in columns[: columns.index(LAST_KEY) + 1]]
+    aggregates = ["run_id"]
     for metric in metrics.values():
         if metric.name in columns:
             parts += [] if f"f.{metric.name}" in parts else [f"f.{metric.name}"]
@@ -291,14 +266,13 @@ def _summed(
                 value = f"CASE WHEN NOT is_outside({value}, NULL, {most}) THEN {value} END"
             aggregates.append(_column(metric, value))
             parts.append(f"m.{metric.name}")
-    where = f"FROM {summary.rows}\nWHERE {summary.where}\nGROUP BY {summary.key}"
     yield own
     yield ParsedView.from_select(
-        summary.name,
-        f"The metrics of {view.name} that follow from the rows of {summary.rows} alone.",
-        f"{_select(aggregates)}\n{where}",
+        "_run_metrics",
+        f"The metrics of {view.name} that follow from the rows of {_ROWS} alone.",
+        f"{_select(aggregates)}\nFROM {_ROWS}\nWHERE is_steady\nGROUP BY run_id",
     )
-    join = f"LEFT JOIN {summary.name} AS m ON m.{summary.key} = f.{summary.key}"
+    join = "LEFT JOIN _run_metrics AS m ON m.run_id = f.run_id"
     yield view.over(f"{_select(parts)}\nFROM {own.name} AS f\n{join}")
 
 
@@ -317,11 +291,6 @@ def _documented(view: ParsedView, metrics: Mapping[str, Metric]) -> tuple[Select
         else item
         for item in view.items
     )
-
-
-def _keys(columns: list[str]) -> list[str]:
-    """The leading key columns of a view, up to the elapsed time."""
-    return columns[: columns.index(LAST_KEY) + 1]
 
 
 def _check(metric: Metric, columns: list[str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import StrEnum
@@ -131,20 +131,19 @@ def charts() -> Sequence[Chart]:
         CpmonError: a chart of the site has an unknown key or an invalid value, or refers to a
             column that the report lacks.
     """
-    return [*CHARTS, *(chart for document in own_documents() for chart in _own(document))]
-
-
-def _own(document: Document) -> Iterator[Chart]:
-    for number, values in enumerate(document.values.get("chart", ())):
-        key = f"chart[{number}]"
-        place, chart = document.place(key), document.read_part(values, key, Chart)
-        if chart.name in {each.name for each in CHARTS}:
-            raise CpmonError("two charts have one name", place=place, found=chart.name)
-        for series in chart.series:
-            if series.report not in reports():
-                raise unknown("report", series.report, reports(), place=place)
-            known_column(series.column, reports()[series.report], place)
-        yield chart
+    found = [*CHARTS]
+    for document in own_documents():
+        for number, values in enumerate(document.values.get("chart", ())):
+            key = f"chart[{number}]"
+            place, chart = document.place(key), document.read_part(values, key, Chart)
+            if chart.name in {each.name for each in CHARTS}:
+                raise CpmonError("two charts have one name", place=place, found=chart.name)
+            for series in chart.series:
+                if series.report not in reports():
+                    raise unknown("report", series.report, reports(), place=place)
+                known_column(series.column, reports()[series.report], place)
+            found.append(chart)
+    return found
 
 
 POINTS = pa.schema([(TIME, pa.timestamp("us")), ("series", pa.string()), ("value", pa.float64())])
@@ -168,19 +167,13 @@ class Points:
 def read_points(
     con: duckdb.DuckDBPyConnection, chart: Chart, span: Span, by: timedelta | None, zone: ZoneInfo
 ) -> Points:
-    """Read the points of a chart over a span.
-
-    Args:
-        con: a connection on which the reductions are views.
-        by: length of time that a point covers; None: one interval.
-        zone: time zone that points are aligned to.
-    """
+    """Read the points of a chart over a span, each `by` a length of time, aligned to a zone."""
     reader = _Reader(con, span, by, zone)
     if chart.top:
         tables = reader.top(chart.series[0], chart.top)
     else:
         by_report = groupby(chart.series, lambda series: series.report)
-        tables = [t for name, same in by_report for t in reader.together(name, list(same))]
+        tables = [table for name, same in by_report for table in reader.together(name, same)]
     table = pa.concat_tables([POINTS.empty_table(), *tables])
     return Points(table, tuple(dict.fromkeys(t.column("series")[0].as_py() for t in tables)))
 
@@ -194,7 +187,7 @@ class _Reader:
     by: timedelta | None
     zone: ZoneInfo
 
-    def together(self, name: str, drawn: Sequence[Series]) -> list[pa.Table]:
+    def together(self, name: str, drawn: Iterable[Series]) -> list[pa.Table]:
         """Columns of a report over time, aggregated over all objects."""
         report = reports()[name]
         columns = {d.label: column_of(report, d.column) for d in drawn}
@@ -219,7 +212,7 @@ class _Reader:
             f" ON {' AND '.join(same)} ORDER BY g.place, l.{TIME}",
             params=[*values, *ranking],
         ).to_arrow_table()
-        tables = [lines.filter(pc.equal(lines["place"], n + 1)) for n in range(top)]
+        tables = (lines.filter(pc.equal(lines["place"], n + 1)) for n in range(top))
         return [
             series_of(table, column, object_name(keys, table.slice(0, 1).to_pylist()[0]))
             for table in tables

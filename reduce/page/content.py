@@ -24,7 +24,7 @@ from ...core.sql import name as quoted
 from ...core.text import counted
 from ...store.catalogue.connection import point, result_of
 from ...store.scope import ALL
-from ..metrics.metric import TIME, ReportColumn
+from ..metrics.metric import HEX, TIME, ReportColumn
 from ..metrics.report_set import Lines, Report, reports
 from ..reductions.reductions import reduction
 from ..reports.cells import UTC_ZONE, cell_text, clock, column_texts, utc
@@ -33,6 +33,7 @@ from ..reports.report_sql import Span
 from ..rules.exceptions import exceptions
 from ..rules.rendering import unknowns
 from .chart import TILES, Tile, charts, column_of, object_name, read_points, unit_of
+from .drawing import Figure, drawn_figure
 from .episodes import (
     LOG_COLUMNS,
     USER_COLUMNS,
@@ -42,7 +43,6 @@ from .episodes import (
     linked_episodes,
     named_in_log,
 )
-from .figure import Figure, drawn_figure
 
 DAY = timedelta(days=1)
 NO_LINKS: Links = {}
@@ -61,15 +61,11 @@ class Shown:
 
 
 def shown_tiles(
-    results: Mapping[str, ReportResult],
-    limits: Mapping[str, float],
-    zone: ZoneInfo = UTC_ZONE,
+    results: Mapping[str, ReportResult], limits: Mapping[str, float], zone: ZoneInfo = UTC_ZONE
 ) -> list[Shown]:
-    """The tiles whose reports are available, in order.
+    """The tiles whose reports are available, from results with a line for each interval.
 
-    Args:
-        results: report name -> its result with a line for each interval, needed for maxima.
-        limits: rule id -> limit in the printed unit, for the enabled exception rules.
+    `limits`: rule id -> limit in the printed unit, for the enabled exception rules.
     """
     shown = [
         _shown(tile, results[tile.report], limits.get(tile.rule), zone)
@@ -87,35 +83,26 @@ def _shown(tile: Tile, result: ReportResult, limit: float | None, zone: ZoneInfo
     greatest = pc.max(values).as_py()
     if greatest is None:
         return None
-    over_time = result.lines is Lines.TIME
-    value = result.mean.get(tile.column) if over_time else greatest
-    where = result.table.slice(pc.index(values, greatest).as_py(), 1).to_pylist()[0]
-    keys = [column_of(result.report, key) for key in result.report.keys]
-    detail = _highest(result, column, where, zone) if over_time else object_name(keys, where)
-    noun = "intervals" if over_time else "objects"
+    line = result.table.slice(pc.index(values, greatest).as_py(), 1).to_pylist()[0]
+    if result.lines is Lines.TIME:
+        value, noun = result.mean.get(tile.column), "intervals"
+        when = clock(line[TIME], zone)
+        when = when if result.ends - result.starts > DAY else when[11:]
+        is_constant = pc.min(values).as_py() == greatest
+        highest = f"highest {cell_text(column, greatest)} at {when}"
+        detail = "all the time" if is_constant else highest
+    else:
+        value, noun = greatest, "objects"
+        detail = object_name([column_of(result.report, key) for key in result.report.keys], line)
     unit = unit_of(tile.report, tile.column) if tile.noun is None else tile.noun
-    state, verdict = _verdict(limit, unit, column.scale, values, noun)
+    state = verdict = ""
+    if limit is not None:
+        bound = f"{limit:g} {unit}".strip()
+        over = pc.sum(pc.greater(values, limit / column.scale)).as_py() or 0
+        state, verdict = "good", f"never over {bound}"
+        if over:
+            state, verdict = "bad", f"over {bound} in {over} of {len(values)} {noun}"
     return Shown(tile.label, cell_text(column, value, zone), unit, detail, state, verdict)
-
-
-def _highest(
-    result: ReportResult, column: ReportColumn, line: dict[str, Any], zone: ZoneInfo
-) -> str:
-    """The greatest value and its time; with the date if the report spans several days."""
-    text, when = cell_text(column, line[column.name]), clock(line[TIME], zone)
-    if pc.min(result.table.column(column.name)).as_py() == line[column.name]:
-        return "all the time"
-    return f"highest {text} at {when if result.ends - result.starts > DAY else when[11:]}"
-
-
-def _verdict(limit: float | None, unit: str, scale: int, values: Any, noun: str) -> tuple[str, str]:
-    if limit is None:
-        return "", ""
-    bound = f"{limit:g} {unit}".strip()
-    over = pc.sum(pc.greater(values, limit / scale)).as_py() or 0
-    if not over:
-        return "good", f"never over {bound}"
-    return "bad", f"over {bound} in {over} of {len(values)} {noun}"
 
 
 MOST_EPISODES = 500
@@ -172,19 +159,14 @@ def read_content(
     settings: Settings,
     links: Links = NO_LINKS,
 ) -> Content:
-    """Read the content of the page of a window.
-
-    Args:
-        con: a connection on which the reductions are views.
-        zone: time zone of the printed times.
-        links: the objects that have pages; cells of tables that name one link to its page.
-    """
+    """Read the content of the page of a window, with links to the objects that have pages."""
     by = window.step()
     read = partial(report, con, **window.selection, zone=zone.key, settings=settings)
     matches = exceptions(con, **window.selection, settings=settings)
     worst = matches.table.slice(0, MOST_EPISODES)
     limits = {rule.id: rule.limit for rule in matches.rules if rule.limit is not None}
     episodes = linked_episodes(worst, matches.rules, window.first, window.last, links)
+    bounds = window.system, window.first, window.last
     timed = {r.reduction for r in reports().values() if r.lines is not Lines.ROW}
     with pinned(con, sorted(timed), *window.span.where()):
         return Content(
@@ -193,8 +175,8 @@ def read_content(
             episodes,
             tuple(unknowns(matches, zone)),
             tuple((key.replace("_", " "), value) for key, value in window.attributes.items()),
-            tuple(_rows(con, "dumps.sql", window)),
-            tuple(_rows(con, "findings.sql", window)),
+            tuple(_rows(con, "dumps.sql", *bounds)),
+            tuple(_rows(con, "findings.sql", *bounds)),
             tuple(_figures(con, window, by, zone, limits)),
             tuple(_groups(read, window, links)),
             by,
@@ -230,7 +212,14 @@ def _figures(
 def _groups(read: Read, window: Window, links: Links) -> list[Group]:
     listings: dict[str, list[Listing]] = {name: [] for name in TITLES}
     for listed in reports().values():
-        listings.setdefault(listed.group, []).append(_listing(read, window, listed, links))
+        try:
+            result = short_report(read, window, listed)
+        except CpmonError as error:
+            shown = Listing(listed.name, listed.title, missing=str(error))
+        else:
+            docs = {column.name: column.doc for column in reduction(listed.reduction).columns}
+            shown = listing(result, docs, links)
+        listings.setdefault(listed.group, []).append(shown)
     return [
         Group(name, TITLES.get(name, name.capitalize()), tuple(of_group))
         for name, of_group in listings.items()
@@ -238,20 +227,10 @@ def _groups(read: Read, window: Window, links: Links) -> list[Group]:
     ]
 
 
-def _listing(read: Read, window: Window, listed: Report, links: Links) -> Listing:
-    try:
-        result = short_report(read, window, listed)
-    except CpmonError as error:
-        return Listing(listed.name, listed.title, missing=str(error))
-    docs = {column.name: column.doc for column in reduction(listed.reduction).columns}
-    return listing(result, docs, links)
-
-
-def _rows(con: duckdb.DuckDBPyConnection, file: str, window: Window) -> list[dict[str, Any]]:
-    """Runs a SQL file about the dumps of a window."""
+def _rows(con: duckdb.DuckDBPyConnection, file: str, *parameters: Any) -> list[dict[str, Any]]:
+    """The rows of a SQL file of this folder."""
     sql = (files(__package__) / file).read_text(encoding="utf-8")
-    parameters = [window.system, window.first, window.last]
-    rows: list[dict[str, Any]] = con.sql(sql, params=parameters).to_arrow_table().to_pylist()
+    rows: list[dict[str, Any]] = con.sql(sql, params=[*parameters]).to_arrow_table().to_pylist()
     return rows
 
 
@@ -263,11 +242,6 @@ def pinned(
 
     The tables shadow the views of the same names, also for other views that read them. Reductions
     with stored results are not materialized, as they need no computation.
-
-    Args:
-        con: a connection on which the reductions are views.
-        reductions: reductions with the columns of the condition.
-        where: the SQL condition; `values` are those of its parameters.
     """
     computed = {each: f"_pinned_{each}" for each in reductions if result_of(con, each) is None}
     try:
@@ -282,7 +256,6 @@ def pinned(
             con.execute(f"DROP TABLE IF EXISTS temp.{quoted(table)}")
 
 
-DECIMAL = 10
 _NUMBER = re.compile(r"-?\d+(\.\d+)?\Z")
 _PLAIN = r"^(-?\d+(\.\d+)?)?$"
 """Texts that can serve as sort key."""
@@ -316,12 +289,11 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A report table of a page.
+    """A report table of a page, or why it is `missing`.
 
     Attributes:
         covers: the span and the filters, as text.
         rows: cells of each line. below: cells of the mean and total lines.
-        missing: why the table is empty; may be empty.
     """
 
     name: str
@@ -337,10 +309,7 @@ class Listing:
 def short_report(
     read: Read, window: Window, report: Report, most: int = MOST_LINES
 ) -> ReportResult:
-    """Read a report with longer and longer lines until it is short enough for a page.
-
-    Args:
-        most: maximum number of lines by time or object; lines beyond it are cut, with a note.
+    """Read a report with longer and longer lines until a page can hold it, or cut it, with a note.
 
     Raises:
         CpmonError: there is nothing to report.
@@ -363,26 +332,25 @@ def short_report(
 
 
 def listing(result: ReportResult, docs: dict[str, str], links: Links = NO_LINKS) -> Listing:
-    """Convert a report to a table.
-
-    Args:
-        docs: column of the reduction -> documentation.
-        links: addresses of the objects that have pages.
-    """
-    report = result.report
+    """Convert a report to a table; `docs`: column of the reduction -> documentation."""
+    report, types = result.report, pa.types
+    first, last = (clock(time, result.zone) for time in (result.starts, result.ends))
+    intervals = counted(result.intervals, "interval")
+    covers = ", ".join([f"{first} to {last} {result.zone.key}", intervals, *result.restrictions])
+    heads = []
+    for column in report.columns:
+        kind = result.table.schema.field(column.name).type
+        is_text = types.is_string(kind) or types.is_timestamp(kind) or types.is_boolean(kind)
+        parts = tuple(column.label.replace("-|", "").split("|"))
+        heads.append(Head(parts, column.unit, docs.get(column.name, ""), is_text))
     columns = [_linked(result, column, _cells(result, column), links) for column in report.columns]
     below = [
         (Cell(name), *(_cell(result, c, values.get(c.name)) for c in report.columns[1:]))
         for name, values in result.summaries
     ]
+    rows = tuple(zip(*columns, strict=True))
     return Listing(
-        report.name,
-        report.title,
-        _covers(result),
-        tuple(_head(result, column, docs.get(column.name, "")) for column in report.columns),
-        tuple(zip(*columns, strict=True)),
-        tuple(below),
-        result.notes,
+        report.name, report.title, covers, tuple(heads), rows, tuple(below), result.notes
     )
 
 
@@ -403,32 +371,20 @@ def _linked(
     return [replace(cell, href=href) for cell, href in zip(cells, addresses, strict=True)]
 
 
-def _head(result: ReportResult, column: ReportColumn, about: str) -> Head:
-    kind = result.table.schema.field(column.name).type
-    is_text = pa.types.is_string(kind) or pa.types.is_timestamp(kind) or pa.types.is_boolean(kind)
-    return Head(tuple(column.label.replace("-|", "").split("|")), column.unit, about, is_text)
-
-
 def _cells(result: ReportResult, column: ReportColumn) -> list[Cell]:
     values = result.table.column(column.name)
     if not pa.types.is_string(values.type):
         texts = column_texts(column, values, result.zone)
-        if column.base != DECIMAL or pc.all(pc.match_substring_regex(texts, _PLAIN)).as_py():
+        if column.base == HEX or pc.all(pc.match_substring_regex(texts, _PLAIN)).as_py():
             return [Cell(text) for text in texts.to_pylist()]
     return [_cell(result, column, value) for value in values.to_pylist()]
 
 
 def _cell(result: ReportResult, column: ReportColumn, value: object) -> Cell:
     text = cell_text(column, value, result.zone)
-    if isinstance(value, int | float) and column.base == DECIMAL and not _NUMBER.match(text):
+    if isinstance(value, int | float) and column.base != HEX and not _NUMBER.match(text):
         return Cell(text, f"{value * column.scale:.12g}" if text else "")
     return Cell(text)
-
-
-def _covers(result: ReportResult) -> str:
-    first, last = (clock(time, result.zone) for time in (result.starts, result.ends))
-    span = f"{first} to {last} {result.zone.key}"
-    return ", ".join([span, counted(result.intervals, "interval"), *result.restrictions])
 
 
 MOST_POINTS = 400
@@ -438,21 +394,13 @@ STEPS = tuple(
 )
 """Line lengths for aggregated reports, aligned to the hour."""
 
-WINDOWS = (files(__package__) / "windows.sql").read_text(encoding="utf-8")
-DAYS = (files(__package__) / "days.sql").read_text(encoding="utf-8")
-_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
-
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A system and a time span.
+    """A system and a time span, that of a run if there is one; UTC, None for no bound.
 
-    Attributes:
-        run_id: the run that defines the span, if any.
-        since, until: UTC without zone; None means no bound.
-        attributes: from the run file.
-        intervals: number of measured intervals. first, last: begin and end of their coverage, UTC.
-        day: the day, if it is one of several of a system (`by_day`).
+    `first`, `last`: begin and end of its intervals, UTC. `day`: one of several of a system
+    (`by_day`).
     """
 
     system: str
@@ -480,8 +428,7 @@ class Window:
     @property
     def selection(self) -> dict[str, Any]:
         """The window as keyword arguments of a report or of exceptions."""
-        names = {"run": self.run_id, "system": self.system}
-        return {**names, "since": self.since, "until": self.until}
+        return {"run": self.run_id, "system": self.system, "since": self.since, "until": self.until}
 
     def step(self, most: int = MOST_POINTS) -> timedelta | None:
         """The shortest line length that gives a series at most `most` points; None: intervals."""
@@ -500,13 +447,9 @@ def windows(
     *,
     systems: bool = False,
 ) -> list[Window]:
-    """The runs in a span, by system and time, and the systems without runs in it.
+    """The runs in a span, by system and time, and the systems without runs in it; or all `systems`.
 
-    Args:
-        con: a connection on which the reductions are views.
-        run, system: limit to one run or system.
-        since, until: limit each window; UTC if without zone. Empty windows are left out.
-        systems: all systems, also those with runs in the span.
+    `since` and `until` limit each window, UTC if without zone. Empty windows are left out.
 
     Raises:
         NothingToReportError: no measured interval is in that span.
@@ -519,8 +462,8 @@ def windows(
     names = _names(con, "SELECT DISTINCT system FROM meta.interval ORDER BY system")
     if system is not None and system not in names:
         raise unknown("system", system, names)
-    parameters = [utc(since), utc(until), run, run, system, system, systems]
-    rows = con.sql(WINDOWS, params=parameters).to_arrow_table().to_pylist()
+    bounds = utc(since), utc(until)
+    rows = _rows(con, "windows.sql", *bounds, run, run, system, system, systems)
     page_windows = [Window(**row | {"attributes": dict(row["attributes"] or [])}) for row in rows]
     if not page_windows:
         raise NothingToReportError(
@@ -540,8 +483,8 @@ def by_day(con: duckdb.DuckDBPyConnection, window: Window, zone: ZoneInfo) -> li
     days = local_days(window.first, window.last, zone)
     bounds = [day_bounds(day, day, zone) for day in days]
     since, until = ([utc(bound) for bound in side] for side in zip(*bounds, strict=True))
-    parameters = [[*map(str, days)], since, until, window.system, window.since, window.until]
-    rows = con.sql(DAYS, params=parameters).to_arrow_table().to_pylist()
+    span = window.system, window.since, window.until
+    rows = _rows(con, "days.sql", [*map(str, days)], since, until, *span)
     return [replace(window, **row) for row in rows]
 
 
@@ -558,16 +501,23 @@ def _names(con: duckdb.DuckDBPyConnection, sql: str) -> list[str]:
 
 def plain_name(text: str) -> str:
     """Replaces characters that are unsafe in file names."""
-    return _UNSAFE.sub("-", text).strip("-.") or "page"
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("-.") or "page"
+
+
+def unique_files(names: Iterable[str]) -> list[str]:
+    """A file for each name, different also where a file system ignores case."""
+    chosen: dict[str, str] = {}  # in lower case -> as it is
+    for name in names:
+        candidates = (f"{name}-{n}.html" if n > 1 else f"{name}.html" for n in itertools.count(1))
+        file = next(file for file in candidates if file.lower() not in chosen)
+        chosen[file.lower()] = file
+    return list(chosen.values())
 
 
 def file_names(page_windows: list[Window]) -> list[str]:
     """A unique file name for each window, derived from its run or system."""
-    names: list[str] = []
+    names = []
     for window in page_windows:
         plain = plain_name("-".join(filter(None, [window.run_id or window.system, window.day])))
-        base = f"{'run' if window.run_id else 'system'}-{plain}"
-        candidates = (f"{base}-{n}" if n > 1 else base for n in itertools.count(1))
-        taken = {name.lower() for name in names}  # some file systems are case-insensitive
-        names.append(next(name for name in candidates if name.lower() not in taken))
-    return [f"{name}.html" for name in names]
+        names.append(f"{'run' if window.run_id else 'system'}-{plain}")
+    return unique_files(names)

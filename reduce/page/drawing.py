@@ -1,14 +1,15 @@
 """Draws points as SVG and PNG by Vega-Lite when a page is written, so that it needs no script.
 
 An SVG has the colours for paper. A page replaces them by their values (`html.COLORS`), so that the
-same drawing works in dark mode.
+same drawing works in dark mode. A figure of a page also has what its script needs to draw it again.
 """
 
 from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from html import escape
 from importlib.resources import files
@@ -32,15 +33,11 @@ CARD = 360
 """Total width of a drawing on a page; phones show it and its texts at full size."""
 LETTER, SYMBOL = 7, 36
 """Maximum width of a letter of a legend, and width of the symbol between two texts."""
-BAR = 14
-"""Height of a bar."""
 TICK = 80
 """Minimum distance of the ticks of a horizontal axis."""
 COLUMNS = WIDTH // 2
 """Columns of two pixels; more than two points in each would make a line a solid area."""
 DASH = [5, 4]
-BAND = 0.25
-"""Opacity of a band."""
 LARGE = 10_000
 """From this value on an axis prints 10k."""
 
@@ -59,23 +56,19 @@ TICKS = CONFIG.pop("ticks")
 """Tick label formats of a time axis, by the unit that begins at the tick."""
 
 _SIZE = re.compile(r'^<svg\b[^>]*?\bwidth="(?P<width>[\d.]+)" height="(?P<height>[\d.]+)"[^>]*>')
-_NAMESPACES = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
 
 
 def svg(spec: dict[str, Any], title: str, about: str, name: str) -> str:
-    """Render a scalable SVG, with a title and a description for screen readers.
-
-    Args:
-        name: prefix of the ids inside, unique among the drawings of a page.
-    """
+    """Render an SVG with title and description for screen readers; its ids begin with `name`."""
     import vl_convert
 
     drawn: str = vl_convert.vegalite_to_svg(_shown(spec))
     size = _SIZE.match(drawn)
     assert size, drawn[:200]
     width, height = size["width"], size["height"]
+    namespaces = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
     head = (
-        f'<svg {_NAMESPACES} viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
+        f'<svg {namespaces} viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
         f' role="img" aria-labelledby="{name}-title {name}-desc">'
         f'<title id="{name}-title">{escape(title)}</title>'
         f'<desc id="{name}-desc">{escape(about)}</desc>'
@@ -93,11 +86,11 @@ def _shown(part: Any) -> Any:
     return [_shown(value) for value in part] if isinstance(part, list) else part
 
 
-def png(spec: dict[str, Any], scale: float = 2) -> bytes:
-    """Render a PNG with `scale` pixels for each unit of the SVG."""
+def png(spec: dict[str, Any]) -> bytes:
+    """Render a PNG with two pixels for each unit of the SVG."""
     import vl_convert
 
-    drawn: bytes = vl_convert.vegalite_to_png(_shown(spec), scale=scale)
+    drawn: bytes = vl_convert.vegalite_to_png(_shown(spec), scale=2)
     return drawn
 
 
@@ -124,11 +117,12 @@ def over_time(
     number = "~s" if _greatest(points) >= LARGE else alt.Undefined
     symbol = "square" if chart.kind is ChartKind.STACK else "stroke"
     width = WIDTH if alone else CARD
+    offset = fixed_offset(points.table[TIME], zone)
     # The legend of a card are buttons of the page.
     base = _colored_chart(chart, points.order, symbol if alone else None, width).encode(
         x=alt.X(
             "time:T",
-            title=_axis_title(points.table[TIME], zone),
+            title=None if offset is None else str(timezone(offset)),
             # Times are local already: Vega must not convert them.
             scale=alt.Scale(type="utc", nice=False),
             axis=alt.Axis(tickCount=width // TICK, labelOverlap=True, grid=False, format=TICKS),
@@ -149,43 +143,29 @@ def over_time(
     data = {chart.name: _rows(points.table, zone)}
     if band is not None:
         name = f"{chart.name}_band"
-        data[name] = _band_rows(band, zone)
+        columns = {"time": _clocks(band[TIME], zone), "low": band["low"], "high": band["high"]}
+        data[name] = pa.table(columns).to_pylist()
         area = alt.Chart(alt.NamedData(name=name)).mark_area(
-            color=_colors(chart, points.order)[-1], opacity=BAND
+            color=_colors(chart, points.order)[-1], opacity=0.25
         )
         layers.insert(0, area.encode(x="time:T", y="low:Q", y2="high:Q"))
     return _finished(alt.layer(*layers), data, alone)
-
-
-def _band_rows(band: pa.Table, zone: ZoneInfo) -> list[dict[str, Any]]:
-    """The data of a band, in the form of `_rows`."""
-    columns = {"time": _clocks(band[TIME], zone), "low": band["low"], "high": band["high"]}
-    rows: list[dict[str, Any]] = pa.table(columns).to_pylist()
-    return rows
-
-
-def _legend(series: tuple[str, ...], symbol: Any, width: int) -> Any:
-    """The legend of several series, in as many columns as fit; None without a symbol."""
-    import altair as alt
-
-    if len(series) < 2 or symbol is None:
-        return None
-    columns = max(1, width // (max(map(len, series)) * LETTER + SYMBOL))
-    return alt.Legend(orient="top", title=None, symbolType=symbol, columns=columns)
 
 
 def _colored_chart(chart: Chart, series: tuple[str, ...], symbol: Any, width: int) -> Any:
     """An empty chart with the colours and the legend of its series."""
     import altair as alt
 
-    order, legend = list(series), _legend(series, symbol, width)
+    order, legend = list(series), None
+    if len(series) > 1 and symbol is not None:  # in as many columns as fit
+        columns = max(1, width // (max(map(len, series)) * LETTER + SYMBOL))
+        legend = alt.Legend(orient="top", title=None, symbolType=symbol, columns=columns)
     scale = alt.Scale(domain=order, range=_colors(chart, series))
     drawing = alt.Chart(alt.NamedData(name=chart.name), width=width, height=HEIGHT)
     return drawing.encode(color=alt.Color("series:N", scale=scale, sort=order, legend=legend))
 
 
 def _lines(base: Any, points: Points) -> Any:
-    """Lines of the series; some may be dashed."""
     import altair as alt
 
     # A mitred join of a spike reaches far beyond its value, also below 0.
@@ -218,18 +198,13 @@ def bars(chart: Chart, points: Points, *, alone: bool = False) -> dict[str, Any]
             y=alt.Y("object:N", sort=objects, title=None),
             yOffset=alt.YOffset("series:N", sort=list(points.order)),
         )
-        .properties(height=alt.Step(BAR))
+        .properties(height=alt.Step(14))
     )
     return _finished(drawn, {chart.name: rows}, alone)
 
 
 def runs_figure(con: duckdb.DuckDBPyConnection, runs: Sequence[str], name: str = "") -> str:
-    """The figure of some runs as SVG, in their order; empty if no run has processor data.
-
-    Args:
-        con: a connection on which the reductions are views.
-        name: prefix of the ids inside, if a page has several figures.
-    """
+    """The figure of runs as SVG, its ids beginning with `name`; empty without processor data."""
     points = runs_points(con, runs)
     if points.is_empty:
         return ""
@@ -264,12 +239,6 @@ def _clocks(times: pa.ChunkedArray, zone: ZoneInfo) -> pa.ChunkedArray:
     """Local times as Vega reads them."""
     seconds = local_times(times, zone).cast(pa.timestamp("s"), safe=False)
     return pc.strftime(seconds, "%Y-%m-%dT%H:%M:%SZ")
-
-
-def _axis_title(times: pa.ChunkedArray, zone: ZoneInfo) -> str | None:
-    """The UTC offset as axis title, if clocks are set back within the times."""
-    offset = fixed_offset(times, zone)
-    return None if offset is None else str(timezone(offset))
 
 
 def _colors(chart: Chart, order: tuple[str, ...]) -> list[str]:
@@ -319,14 +288,14 @@ def _dashes(points: Points) -> list[bool]:
     for name, time, value in zip(names, times, values, strict=True):
         if value is not None:
             series[name][time] = value
+
+    def hides(line: dict[datetime, float], other: dict[datetime, float]) -> bool:
+        common = line.keys() & other.keys()
+        close = sum(abs(line[time] - other[time]) <= near for time in common)
+        return bool(common) and 2 * close >= len(common)
+
     lines = list(series.values())
-    return [any(_hides(line, other, near) for other in lines[:n]) for n, line in enumerate(lines)]
-
-
-def _hides(line: dict[datetime, float], other: dict[datetime, float], near: float) -> bool:
-    common = line.keys() & other.keys()
-    close = sum(abs(line[time] - other[time]) <= near for time in common)
-    return bool(common) and 2 * close >= len(common)
+    return [any(hides(line, other) for other in lines[:n]) for n, line in enumerate(lines)]
 
 
 def _greatest(points: Points) -> float:
@@ -351,3 +320,108 @@ def _finished(drawn: Any, data: dict[str, Any], alone: bool) -> dict[str, Any]:
     if not alone:
         spec["autosize"] = {"type": "fit-x", "contains": "padding"}
     return spec
+
+
+SPAN = "span"
+"""Parameter of a specification: begin and end of its axis of times."""
+CONFIGURATION = CONFIG | {"background": "transparent"}
+"""The configuration of all charts of a page, which their specifications lack."""
+UNKNOWN, ABSENT = None, ""
+"""A value that breaks the line of its series, and a time that the series does not have."""
+_NAMES = {value: name for name, value in COLORS.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A series in the legend. `color` is a name of `html.COLORS`."""
+
+    name: str
+    color: str
+    is_dashed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A rendered chart and what the script of the page needs (`_data`), or why it is `missing`.
+
+    `svg` is empty without data; the legend is empty for a single series.
+    """
+
+    chart: Chart
+    svg: str
+    data: Mapping[str, Any] = field(default_factory=dict)
+    legend: tuple[Entry, ...] = ()
+    missing: str = ""
+
+
+def drawn_figure(
+    chart: Chart, points: Points, zone: ZoneInfo, limit: float | None = None
+) -> Figure:
+    """Draw a chart over time for a page, with an upper limit of the values."""
+    if points.is_empty:
+        return Figure(chart, "")
+    spec = over_time(chart, points, zone, limit=limit)
+    picture = svg(spec, chart.title, chart.about or chart.title, chart.name)
+    legend, encoding = list[Entry](), spec["layer"][0]["encoding"]
+    if len(points.order) > 1:
+        colors, plain = encoding["color"]["scale"], [[1, 0]] * len(points.order)
+        dashes = encoding.get("strokeDash", {}).get("scale", {}).get("range", plain)
+        for name, color, dash in zip(colors["domain"], colors["range"], dashes, strict=True):
+            legend.append(Entry(name, _NAMES[color], dash != plain[0]))
+    data = _data(points, zone) | {
+        "spec": _zoomable(spec, chart.name),
+        "rule": chart.rule,
+        "areas": list(chart.areas),
+    }
+    return Figure(chart, picture, data, tuple(legend))
+
+
+def _data(points: Points, zone: ZoneInfo) -> dict[str, Any]:
+    """Times and values of a chart over time, for the script of the page.
+
+    Returns:
+        times: milliseconds since 1970, UTC, ascending; all but the first as distances.
+        offsets: pairs of an index of times and the milliseconds by which local time is ahead of
+            UTC from there on.
+        names: of the series. values: one list for each series, with a value for each time: four
+            significant digits, UNKNOWN or ABSENT.
+    """
+    times = pc.unique(points.table[TIME]).sort()
+    utc, local = (_milliseconds(each) for each in (times, local_times(times, zone)))
+    offsets = local - utc
+    changes = np.flatnonzero(np.diff(offsets, prepend=offsets[0] - 1))
+    return {
+        "times": np.diff(utc, prepend=0).tolist(),
+        "offsets": [[int(at), int(offsets[at])] for at in changes],
+        "names": list(points.order),
+        "values": [_values(points.table, name, times) for name in points.order],
+    }
+
+
+def _milliseconds(times: pa.Array) -> Any:
+    return np.floor_divide(times.cast(pa.timestamp("us")).cast(pa.int64()).to_numpy(), 1000)
+
+
+def _values(table: pa.Table, name: str, times: pa.Array) -> list[float | str | None]:
+    """The values of one series, aligned to `times`."""
+    mine = table.filter(pc.equal(table["series"], name))
+    at = pc.index_in(times, mine[TIME].combine_chunks())
+    values: list[float | str | None] = [
+        ABSENT if index is None else value
+        for index, value in zip(at.to_pylist(), pc.take(mine["value"], at).to_pylist(), strict=True)
+    ]
+    return [float(f"{value:.4g}") if isinstance(value, float) else value for value in values]
+
+
+def _zoomable(spec: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """The specification without its points, whose axis of times has a span that the script sets."""
+    layers = []
+    for layer in spec["layer"]:
+        encoding = dict(layer["encoding"])
+        if "x" in encoding:
+            scale = encoding["x"]["scale"] | {"domain": {"expr": SPAN}}
+            encoding["x"] = encoding["x"] | {"scale": scale}
+        layers.append(layer | {"encoding": encoding, "mark": layer["mark"] | {"clip": True}})
+    own = {key: part for key, part in spec.items() if key not in ("$schema", "config")}
+    datasets = {key: rows for key, rows in spec["datasets"].items() if key != name}
+    return own | {"layer": layers, "datasets": datasets}

@@ -5,6 +5,7 @@ An exception links to its time in the charts of a page, and to the page of its o
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -27,8 +28,6 @@ USERS = "user"
 """The area of rules whose SQL names a user in the first word of the object."""
 MOST_MARKS = 100
 """Maximum number of exceptions, and of events, that are marked in charts."""
-EVENT = "event"
-"""What a mark is if it has no severity."""
 OWN_EVENTS = {"user": "userid = ?", "device": "device = ?", "cpu": "cpu = ?"}
 """Option that follows an object -> condition of its events."""
 
@@ -47,16 +46,16 @@ def named_in_log(texts: Sequence[str | None], links: Links) -> list[str]:
     Only users that `links` lists: a log names systems, pools and segments as plainly.
     """
     users = {value: href for (kind, value), href in links.items() if kind == USERS}
-    return [_named_in_log(text or "", links, users) for text in texts]
-
-
-def _named_in_log(text: str, links: Links, users: Mapping[str, str]) -> str:
-    noun, _, name = text.partition(" ")
-    if noun in IN_LOGS and name:
-        kind, base = IN_LOGS[noun]
-        with suppress(ValueError):
-            return links.get((kind, int(name, base)), "")
-    return users.get(text, "")
+    addresses = []
+    for text in texts:
+        href = users.get(text or "", "")
+        noun, _, name = (text or "").partition(" ")
+        if noun in IN_LOGS and name:
+            kind, base = IN_LOGS[noun]
+            with suppress(ValueError):
+                href = links.get((kind, int(name, base)), "")
+        addresses.append(href)
+    return addresses
 
 
 def linked_episodes(
@@ -76,18 +75,17 @@ def linked_episodes(
     by_id = {rule.id: rule for rule in rules}
     rows = []
     for row in table.to_pylist():
-        at = _fragment(row["first_interval"], row["last_interval"], first, last)
+        at, begin, end = "", row["first_interval"], row["last_interval"]
+        if begin is not None and end is not None and begin <= last and end >= first:
+            around = max(AROUND, (end - begin) / 2)
+            at = time_fragment(max(begin - around, first), min(end + around, last))
         href = _page(by_id[row["rule"]], row["object"] or "", links)
         rows.append({**row, "at": at, "href": href + at if href else ""})
     return tuple(rows)
 
 
 def time_fragment(begin: datetime, end: datetime) -> str:
-    """The part of an address that zooms the charts of a page to a span, in UTC.
-
-    Args:
-        begin, end: UTC without zone.
-    """
+    """The part of an address that zooms the charts of a page to a span, UTC without zone."""
     return f"#from={begin:%Y-%m-%dT%H:%M:%SZ}&to={end:%Y-%m-%dT%H:%M:%SZ}"
 
 
@@ -95,7 +93,7 @@ def exception_marks(episodes: Sequence[Mapping[str, Any]]) -> list[dict[str, Any
     """The marks of exceptions in charts, the first MOST_MARKS.
 
     Returns:
-        begin, end: milliseconds since 1970, UTC. kind: the severity, or EVENT. text: for the
+        begin, end: milliseconds since 1970, UTC. kind: the severity, or "event". text: for the
         reader. rule, area: of an exception, which is marked in charts of that rule or area.
     """
     timed = [each for each in episodes if each["first_interval"] and each["last_interval"]]
@@ -115,12 +113,7 @@ def exception_marks(episodes: Sequence[Mapping[str, Any]]) -> list[dict[str, Any
 def event_marks(
     con: duckdb.DuckDBPyConnection, span: Span, kind: str = "", value: Any = None
 ) -> list[dict[str, Any]]:
-    """The marks of the events of the system, and of an object, the first MOST_MARKS.
-
-    Args:
-        con: a connection on which the reductions are views.
-        kind, value: the object, as option that follows it, and its value.
-    """
+    """The marks of events of the system, and of an object (option, value); the first MOST_MARKS."""
     where, values = span.where()
     own = OWN_EVENTS.get(kind, "")
     of_object, named = (f" OR {own}", [value]) if own else ("", [])
@@ -131,7 +124,7 @@ def event_marks(
         [*values, *named],
     ).fetchall()
     return [
-        {"begin": at, "end": at, "kind": EVENT, "text": text}
+        {"begin": at, "end": at, "kind": "event", "text": text}
         for at, text in ((_milliseconds(time), text) for time, text in rows)
     ]
 
@@ -140,21 +133,14 @@ def _milliseconds(time: datetime) -> int:
     return int(time.replace(tzinfo=UTC).timestamp() * 1000)
 
 
-def _fragment(begin: datetime | None, end: datetime | None, first: datetime, last: datetime) -> str:
-    """The fragment of an episode with some time around it, within the page."""
-    if begin is None or end is None or end < first or begin > last:
-        return ""
-    around = max(AROUND, (end - begin) / 2)
-    return time_fragment(max(begin - around, first), min(end + around, last))
-
-
 def _page(rule: Rule, text: str, links: Links) -> str:
     """The address of the page of the object that the text of a rule names; empty if none."""
     if rule.sql:
         return links.get((USERS, text.partition(" ")[0]), "") if rule.area == USERS else ""
     kinds = {column: kind for each in reports().values() for kind, column in each.follows.items()}
     parts = KEY.split(rule.object_name)  # text, key, format, text, key, format, ..., text
-    pattern = "".join("(.*?)" if n % 3 == 1 else re.escape(parts[n]) for n in _shown(parts))
+    texts, keys = map(re.escape, parts[::3]), ["(.*?)"] * len(parts[1::3])
+    pattern = "".join(itertools.chain(*itertools.zip_longest(texts, keys, fillvalue="")))
     found = re.fullmatch(pattern + r"\s*", text + " ")  # a key without a value leaves no blank
     if found is None:
         return ""
@@ -163,8 +149,3 @@ def _page(rule: Rule, text: str, links: Links) -> str:
             if kind == kinds.get(key) and named == format(value, "04X" if spec else ""):
                 return href
     return ""
-
-
-def _shown(parts: Sequence[str | None]) -> list[int]:
-    """The numbers of texts and keys among the parts of a name, without those of formats."""
-    return [n for n in range(len(parts)) if n % 3 != 2]

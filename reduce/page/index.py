@@ -7,7 +7,7 @@ the folders below it (`merged`).
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -41,7 +41,6 @@ MEASURES = (
     ("xstor_page_rate", "Xstor pages", "/s", 1, 0),
 )
 """Column of `run_summary`, heading, unit, factor, decimals."""
-BLANK = ("",) * len(MEASURES)
 HOURLY = "SYSTEM_SUMMARY_BY_TIME"
 """The report whose `total_util` shows how busy an hour was."""
 HOUR = timedelta(hours=1)
@@ -85,18 +84,16 @@ class IndexedPage(msgspec.Struct, frozen=True):
     last: datetime
     intervals: int
     level: str = ""
-    figures: tuple[str, ...] = BLANK
+    figures: tuple[str, ...] = ("",) * len(MEASURES)
     reports: tuple[str, ...] = ()
     objects: tuple[tuple[str, str], ...] = ()
     exceptions: tuple[Exceeded, ...] = ()
 
 
 class Index(msgspec.Struct, frozen=True):
-    """What an index shows.
+    """What an index shows; `titles`: report -> its title.
 
-    Attributes:
-        hours: system -> end of each measured hour, UTC, and its processor utilization in percent.
-        titles: report -> its title.
+    `hours`: system -> end of each measured hour, UTC, and its processor utilization in percent.
     """
 
     pages: tuple[IndexedPage, ...]
@@ -111,18 +108,30 @@ def indexed(
     content: Content | None = None,
     objects: Iterable[tuple[str, str]] = (),
 ) -> IndexedPage:
-    """A page as the index shows it.
+    """A page as the index shows it; without content it has all reports and no exceptions.
 
-    Args:
-        content: of the page; without, it is taken to have all reports and no exceptions.
-        objects: titles and addresses of the pages of its objects.
+    `objects`: titles and addresses of the pages of its objects.
     """
     days = [str(day) for day in local_days(window.first, window.last, zone)]
     shown = "" if window.run_id or window.day else f", {' to '.join(sorted({days[0], days[-1]}))}"
-    names = list(reports())
+    names, exceptions = list(reports()), list[Exceeded]()
     if content:
         listings = [each for group in content.groups for each in group.listings]
         names = [each.name for each in listings if each.rows]
+        for row in content.episodes:
+            if row["at"]:  # it has a time on the page
+                worst = "" if row["value"] is None else f"{row['value']:.1f} {row['unit'] or ''}"
+                exceptions.append(
+                    Exceeded(
+                        row["severity"],
+                        row["title"],
+                        row["object"] or "",
+                        row["first_interval"],
+                        row["last_interval"],
+                        worst.strip(),
+                        href + row["at"],
+                    )
+                )
     return IndexedPage(
         window.system,
         window.run_id or "",
@@ -136,38 +145,28 @@ def indexed(
         window.attributes.get("cp_level", ""),
         reports=tuple(names),
         objects=tuple(objects),
-        exceptions=tuple(_newest(_exceeded(content, href))) if content else (),
+        exceptions=tuple(_newest(exceptions)),
     )
 
 
 def read_index(con: duckdb.DuckDBPyConnection, pages: Sequence[IndexedPage]) -> Index:
-    """The index of pages, with the figures of their runs and the hours of their systems.
-
-    Args:
-        con: a connection on which the reductions are views.
-    """
+    """The index of pages, with the figures of their runs and the hours of their systems."""
     figures = _figures(con) if any(page.run for page in pages) else {}
+    shown = [
+        msgspec.structs.replace(page, figures=figures.get((page.system, page.run), page.figures))
+        for page in pages
+    ]
     hours = {}
     for system, same in groupby(pages, lambda page: page.system):
         mine = list(same)
         first, last = min(page.first for page in mine), max(page.last for page in mine)
         hours[system] = _hours(con, system, first, last, mine[0].zone)
-    return Index(
-        tuple(
-            msgspec.structs.replace(page, figures=figures.get((page.system, page.run), BLANK))
-            for page in pages
-        ),
-        hours,
-        {name: str(reports()[name].title) for page in pages for name in page.reports},
-    )
+    titles = {name: str(reports()[name].title) for page in pages for name in page.reports}
+    return Index(tuple(shown), hours, titles)
 
 
 def merged(below: Mapping[str, Index]) -> Index:
-    """One index over those of several folders.
-
-    Args:
-        below: address of a folder, with a slash at its end -> its index.
-    """
+    """One index over those of several folders, by their addresses with a slash at the end."""
     pages, hours, titles = [], dict[str, dict[datetime, float]](), dict[str, str]()
     for folder, index in below.items():
         titles |= index.titles
@@ -180,7 +179,10 @@ def merged(below: Mapping[str, Index]) -> Index:
         for _, same in groupby(pages, lambda page: page.system)
         for one in _newest(one for page in same for one in page.exceptions)
     }
-    return Index(tuple(_with_exceptions(page, shown) for page in pages), hours, titles)
+    for place, page in enumerate(pages):
+        exceptions = tuple(one for one in page.exceptions if one in shown)
+        pages[place] = msgspec.structs.replace(page, exceptions=exceptions)
+    return Index(tuple(pages), hours, titles)
 
 
 def load_index(page: bytes) -> Index | None:
@@ -192,11 +194,7 @@ def load_index(page: bytes) -> Index | None:
 
 
 def metric_address(index: Index, run: str, metric: str) -> str:
-    """The address of a metric on the page of a run; empty if there is no such page or place.
-
-    Args:
-        metric: column of `run_summary`; empty for the page itself.
-    """
+    """The address of a column of run_summary on the page of a run, or of the page; may be empty."""
     href = next((page.href for page in index.pages if page.run == run), "")
     place = _place(metric) if metric else ""
     return href + place if href and (place or not metric) else ""
@@ -216,12 +214,9 @@ def _place(metric: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Hour:
-    """A cell of the hours of a day.
+    """A cell of the hours of a day: processor utilization in percent, None if not measured.
 
-    Attributes:
-        load: processor utilization in percent; None where it was not measured.
-        href: address of the page at that hour; may be empty.
-        is_skipped: whether clocks were set forward over it.
+    `href`: of the page at that hour, or empty. `is_skipped`: clocks were set forward over it.
     """
 
     load: float | None
@@ -251,51 +246,31 @@ class System:
 
 
 def read_systems(con: duckdb.DuckDBPyConnection, index: Index) -> list[System]:
-    """The parts of the page of an index.
-
-    Args:
-        con: a connection on which the reductions are views; the chart of the runs reads it.
-    """
-    of_system = groupby(index.pages, lambda page: page.system)
-    return [_system(con, index, list(same), f"runs-{n}") for n, (_, same) in enumerate(of_system)]
-
-
-def _system(
-    con: duckdb.DuckDBPyConnection, index: Index, pages: Sequence[IndexedPage], name: str
-) -> System:
-    system, zone = pages[0].system, ZoneInfo(pages[0].zone)
-    runs = list(dict.fromkeys(page.run for page in pages if page.run))
-    heads, days = hour_cells(index.hours.get(system, {}), pages, zone)
-    newest = sorted(pages, key=lambda page: page.last, reverse=True)
-    names = {name: title for name, title in index.titles.items() if _having(newest, name)}
-    return System(
-        system,
-        zone,
-        pages,
-        runs_figure(con, runs, name) if len(runs) > 1 else "",
-        heads,
-        days,
-        _newest(one for page in pages for one in page.exceptions),
-        {(name, title): _having(newest, name)[:MOST_PAGES] for name, title in names.items()},
-    )
-
-
-def _having(pages: Iterable[IndexedPage], name: str) -> list[IndexedPage]:
-    """The pages that have a report."""
-    return [page for page in pages if name in page.reports]
+    """The parts of the page of an index."""
+    systems = []
+    for number, (system, same) in enumerate(groupby(index.pages, lambda page: page.system)):
+        pages = list(same)
+        zone = ZoneInfo(pages[0].zone)
+        runs = list(dict.fromkeys(page.run for page in pages if page.run))
+        figure = runs_figure(con, runs, f"runs-{number}") if len(runs) > 1 else ""
+        heads, days = hour_cells(index.hours.get(system, {}), pages, zone)
+        exceptions = _newest(one for page in pages for one in page.exceptions)
+        newest = sorted(pages, key=lambda page: page.last, reverse=True)
+        having = {
+            (name, title): [page for page in newest if name in page.reports][:MOST_PAGES]
+            for name, title in index.titles.items()
+        }
+        having = {report: some for report, some in having.items() if some}
+        systems.append(System(system, zone, pages, figure, heads, days, exceptions, having))
+    return systems
 
 
 def hour_cells(
     hours: Mapping[datetime, float], pages: Sequence[IndexedPage], zone: ZoneInfo
 ) -> tuple[list[str], dict[str, list[Hour]]]:
-    """The hours of days of 23, 24 or 25 hours under common headings.
+    """Headings of the hours of days of 23, 24 or 25 hours, and day -> its cells.
 
-    Args:
-        hours: end of an hour, UTC without zone -> percent.
-        pages: that the cells link, where they cover the hour.
-
-    Returns:
-        The headings, and day -> its cells.
+    `hours`: end, UTC without zone -> percent. Cells link the pages that cover the hour.
     """
     cells: dict[str, dict[tuple[int, int], Hour]] = {}
     for end, load in sorted(hours.items()):
@@ -330,30 +305,8 @@ def _is_skipped(day: str, hour: int, fold: int, zone: ZoneInfo) -> bool:
     return (shown.hour, shown.fold) != (hour, fold)
 
 
-def _exceeded(content: Content, href: str) -> Iterator[Exceeded]:
-    """The exceptions of a page that have a time on it."""
-    for row in content.episodes:
-        if row["at"]:
-            worst = "" if row["value"] is None else f"{row['value']:.1f} {row['unit'] or ''}"
-            yield Exceeded(
-                row["severity"],
-                row["title"],
-                row["object"] or "",
-                row["first_interval"],
-                row["last_interval"],
-                worst.strip(),
-                href + row["at"],
-            )
-
-
 def _newest(exceptions: Iterable[Exceeded]) -> list[Exceeded]:
     return sorted(exceptions, key=lambda one: one.last, reverse=True)[:NEWEST]
-
-
-def _with_exceptions(page: IndexedPage, shown: Container[Exceeded]) -> IndexedPage:
-    """A page with those of its exceptions that are shown."""
-    exceptions = tuple(one for one in page.exceptions if one in shown)
-    return msgspec.structs.replace(page, exceptions=exceptions)
 
 
 def _moved(page: IndexedPage, folder: str) -> IndexedPage:

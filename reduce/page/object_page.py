@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -17,10 +16,10 @@ import msgspec
 from ...config import Settings
 from ...core.errors import NothingToReportError
 from ..metrics.metric import TIME, MetricKind
-from ..metrics.report_set import Lines, Report, reports
+from ..metrics.report_set import Lines, reports
 from ..reductions.reductions import reduction
 from ..reports.cells import cell_text
-from ..reports.narrowing import WILD, WITH_PATTERNS
+from ..reports.narrowing import NOUNS, WILD, WITH_PATTERNS
 from ..reports.report import ReportResult, report
 from .chart import column_of
 from .content import (
@@ -32,9 +31,10 @@ from .content import (
     Window,
     listing,
     plain_name,
+    unique_files,
 )
+from .drawing import Figure, drawn_figure
 from .episodes import Links, event_marks
-from .figure import Figure, drawn_figure
 from .plot import panels
 
 MAIN = {
@@ -47,24 +47,11 @@ MAIN = {
 """Option that follows an object -> the report whose order ranks the objects."""
 ALSO = {"user": ("LINUX_GUESTS",), "device": ("VIRTUAL_SWITCHES",)}
 """Reports whose greatest objects have pages as well: Linux guests, devices of switches."""
-TITLES = {
-    "user": "User",
-    "device": "Device",
-    "cpu": "Processor",
-    "partition": "Partition",
-    "class": "Class",
-}
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectContent:
-    """The content of the page of an object.
-
-    Attributes:
-        title: kind and name of the object.
-        thinned: length of time that a point of the charts covers; None: one interval.
-        marks: events for the charts.
-    """
+    """The content of the page of an object, as that of a window."""
 
     title: str
     window: Window
@@ -99,14 +86,8 @@ def read_object(
         NothingToReportError: no report has a line of the object in the window.
         CpmonError: no such user class.
     """
-    read: Read = partial(
-        report,
-        con,
-        **window.selection,
-        objects={kind: value},
-        zone=zone.key,
-        settings=settings,
-    )
+    given: dict[str, Any] = {"objects": {kind: value}, "zone": zone.key, "settings": settings}
+    read: Read = partial(report, con, **window.selection, **given)
     results = list(_results(read, window, kind))
     if not results:
         read(MAIN[kind])  # raises with the reason
@@ -127,7 +108,13 @@ def read_object(
 
 def _results(read: Read, window: Window, kind: str) -> Iterator[ReportResult]:
     """The reports that follow the object and have lines of it, the main report first."""
-    able = [each for each in reports().values() if _followed(each, kind)]
+    is_class = kind == "class"
+    able = [
+        each
+        for each in reports().values()
+        if kind in each.follows
+        or (is_class and "user" in each.follows and each.lines is Lines.OBJECT)
+    ]
     for each in sorted(able, key=lambda each: each.name != MAIN[kind]):
         with suppress(NothingToReportError):
             if each.lines is Lines.ROW:
@@ -137,12 +124,6 @@ def _results(read: Read, window: Window, kind: str) -> Iterator[ReportResult]:
             else:
                 result = read(each.name, by=window.step(MOST_LINES))
                 yield replace(result, table=result.table.slice(0, MOST_LINES))
-
-
-def _followed(each: Report, kind: str) -> bool:
-    return kind in each.follows or (
-        kind == "class" and "user" in each.follows and each.lines is Lines.OBJECT
-    )
 
 
 def _figures(result: ReportResult) -> Iterator[Figure]:
@@ -162,7 +143,7 @@ def _figures(result: ReportResult) -> Iterator[Figure]:
 def object_title(kind: str, value: Any) -> str:
     """The kind of an object and its printed name; device numbers are hexadecimal."""
     main = reports()[MAIN[kind]]
-    return f"{TITLES[kind]} {cell_text(column_of(main, main.follows[kind]), value)}"
+    return f"{NOUNS[kind].capitalize()} {cell_text(column_of(main, main.follows[kind]), value)}"
 
 
 def top_objects(
@@ -191,12 +172,5 @@ def can_be_followed(kind: str, value: Any) -> bool:
 
 def object_files(objects: Sequence[tuple[str, Any]]) -> dict[tuple[str, Any], str]:
     """A file name for each object, unique also where a file system ignores case."""
-    names: dict[tuple[str, Any], str] = {}
-    taken: set[str] = set()
-    for kind, value in objects:
-        base = plain_name(object_title(kind, value)).lower()
-        candidates = (f"{base}-{n}.html" if n > 1 else f"{base}.html" for n in itertools.count(1))
-        name = next(each for each in candidates if each not in taken)
-        taken.add(name)
-        names[kind, value] = name
-    return names
+    names = (plain_name(object_title(kind, value)).lower() for kind, value in objects)
+    return dict(zip(objects, unique_files(names), strict=True))

@@ -26,8 +26,8 @@ from ...core.text import length_of_time
 from ...render.html import html_page
 from ..reports.cells import clock
 from .content import NO_LINKS, Window, by_day, file_names, read_content, windows
+from .drawing import CONFIGURATION
 from .episodes import MOST_MARKS, Links
-from .figure import CONFIGURATION
 from .index import MEASURES, Index, IndexedPage, indexed, read_index, read_systems
 from .object_page import object_files, object_title, read_object, top_objects
 from .runtime import BESIDE, FILE, Runtime, runtime, write_runtime
@@ -116,12 +116,7 @@ def index_page(
     zone: ZoneInfo,
     query: str = "",
 ) -> bytes:
-    """The page that lists the pages of windows, which are not read for it.
-
-    Args:
-        links: file or relative address of each page.
-        query: address of a page that answers SQL; may be empty.
-    """
+    """The index of pages at addresses, which are not read; `query`: address for SQL, or empty."""
     both = zip(page_windows, links, strict=True)
     return render_index(con, read_index(con, [indexed(w, link, zone) for w, link in both]), query)
 
@@ -129,13 +124,7 @@ def index_page(
 def render_index(
     con: duckdb.DuckDBPyConnection, index: Index, query: str = "", above: str = ""
 ) -> bytes:
-    """The page of an index.
-
-    Args:
-        con: a connection on which the reductions are views; charts of runs read it.
-        query: address of a page that answers SQL. above: address of the index above. Both may be
-            empty.
-    """
+    """The page of an index, with the address of a page for SQL and of the index above, if any."""
     return rendered(
         "index.html",
         measures=MEASURES,
@@ -160,8 +149,7 @@ def object_page(  # noqa: PLR0913 - all that a page depends on
 ) -> bytes:
     """The page of any object of a window; `read_object` describes the arguments and the errors.
 
-    Args:
-        trail: text and address of the pages above it, the index first.
+    `trail`: text and address of the pages above it, the index first.
     """
     content = read_object(con, window, kind, value, zone, settings, links)
     return rendered("object.html", content=content, zone=zone, trail=trail, runtime=charts)
@@ -177,15 +165,11 @@ def _write_objects(
     settings: Settings,
     charts: Runtime,
 ) -> tuple[list[Path], Links]:
-    """Write the pages of objects into the folder beside the page of their window.
-
-    Returns:
-        The files, and the addresses of the objects as seen from that page.
-    """
+    """Write the pages of objects; returns the files, and addresses from the page of the window."""
     files = object_files(objects)
     trail = [("All pages", "../index.html"), (window.title, f"../{page.name}")]
     written: dict[tuple[str, Any], Path] = {}
-    below = charts.from_below()
+    below = charts if charts.text else Runtime(f"../{charts.address}")
     for (kind, value), name in files.items():
         with suppress(NothingToReportError):
             data = object_page(con, window, kind, value, zone, settings, trail, charts=below)

@@ -19,7 +19,6 @@ from .chart import Chart, ChartKind, Points, column_of, object_name, series_of
 from .drawing import bars, over_time, png, stacked, svg
 
 FORMATS = ("svg", "png")
-NO_FIGURES = (MetricKind.KEY, MetricKind.ELAPSED, MetricKind.LATEST)
 MOST_OBJECTS = 20
 """Maximum number of bars, or of lines for objects; more could not be distinguished."""
 
@@ -42,14 +41,7 @@ def plot_report(result: ReportResult, format: str, columns: Sequence[str] = ()) 
 
 
 def plot_spec(result: ReportResult, columns: Sequence[str] = ()) -> dict[str, Any]:
-    """The Vega-Lite specification of the plot of a report.
-
-    Args:
-        columns: as for `plot_report`.
-
-    Raises:
-        CpmonError: no such column, or the report has no numeric data.
-    """
+    """The Vega-Lite specification of a plot; errors are those of `plot_report`."""
     drawn = [
         bars(chart, points, alone=True)
         if chart.kind is ChartKind.BARS
@@ -57,19 +49,20 @@ def plot_spec(result: ReportResult, columns: Sequence[str] = ()) -> dict[str, An
         for chart, points in panels(result, columns)
     ]
     title = {"text": result.report.title, "subtitle": _about(result)}
-    return stacked(drawn) | {"title": title | _TITLE}
+    form = {"anchor": "start", "fontSize": 13, "subtitleFontSize": 11, "offset": 12}
+    return stacked(drawn) | {"title": title | form}
 
 
 def panels(result: ReportResult, columns: Sequence[str] = ()) -> list[tuple[Chart, Points]]:
-    """The charts of a report and their points, one for each unit or, by object, each column.
-
-    Args:
-        columns: as for `plot_report`.
-
-    Raises:
-        CpmonError: no such column, or the report has no numeric data.
-    """
-    return [_panel(result, group) for group in _grouped(result, _columns(result, columns))]
+    """The charts of a report and their points, as `plot_report` describes."""
+    drawn = _columns(result, columns)
+    if _is_split(result):
+        groups = [[column] for column in drawn]
+    else:
+        units = [column.unit for column in drawn]
+        ordered = sorted(drawn, key=lambda column: units.index(column.unit))
+        groups = [list(same) for _, same in groupby(ordered, lambda column: column.unit)]
+    return [_panel(result, group) for group in groups]
 
 
 def drawn_alone(result: ReportResult, spec: dict[str, Any], format: str) -> bytes:
@@ -89,11 +82,7 @@ def drawn_alone(result: ReportResult, spec: dict[str, Any], format: str) -> byte
     return svg(spec, result.report.title, _about(result), result.report.name.lower()).encode()
 
 
-_TITLE = {"anchor": "start", "fontSize": 13, "subtitleFontSize": 11, "offset": 12}
-
-
 def _about(result: ReportResult) -> str:
-    """Description of the coverage of the chart."""
     first, last = (clock(time, result.zone) for time in (result.starts, result.ends))
     run = [f"run {result.run_id}"] if result.run_id else []
     parts = [result.report.name, f"system {result.system}", *run, *result.restrictions]
@@ -101,9 +90,10 @@ def _about(result: ReportResult) -> str:
 
 
 def _columns(result: ReportResult, names: Sequence[str]) -> list[ReportColumn]:
-    """The columns to plot."""
-    report = result.report
-    figures = [column for column in report.columns if _is_figure(result, column)]
+    report, kind_of = result.report, result.table.schema.field
+    others = (MetricKind.KEY, MetricKind.ELAPSED, MetricKind.LATEST)
+    numbers = [column for column in report.columns if is_number(kind_of(column.name).type)]
+    figures = [column for column in numbers if column.kind not in others]
     by_name = {column.name: column for column in figures}
     for name in names:
         if name not in by_name:
@@ -119,20 +109,6 @@ def _columns(result: ReportResult, names: Sequence[str]) -> list[ReportColumn]:
     if result.lines is Lines.OBJECT and report.sort in by_name:
         return [by_name[report.sort]]
     return [column for column in figures if column.unit == figures[0].unit]
-
-
-def _is_figure(result: ReportResult, column: ReportColumn) -> bool:
-    """Whether a column is numeric and its values can be compared in a chart."""
-    kind = result.table.schema.field(column.name).type
-    return is_number(kind) and column.kind not in NO_FIGURES
-
-
-def _grouped(result: ReportResult, columns: list[ReportColumn]) -> list[list[ReportColumn]]:
-    """The columns of each panel."""
-    if _is_split(result):
-        return [[column] for column in columns]
-    ordered = sorted(columns, key=lambda column: [c.unit for c in columns].index(column.unit))
-    return [list(same) for _, same in groupby(ordered, lambda column: column.unit)]
 
 
 def _is_split(result: ReportResult) -> bool:

@@ -52,10 +52,6 @@ class Runtime:
         """
         return f" 'sha256-{sha256(self.text)}'" if self.text else " 'self' file:"
 
-    def from_below(self) -> Runtime:
-        """The same for a page in a folder beside the page."""
-        return self if self.text else Runtime(f"../{self.address}")
-
 
 BESIDE = Runtime()
 """The runtime beside the page."""

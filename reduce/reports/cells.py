@@ -59,11 +59,6 @@ def utc(time: datetime | None) -> datetime | None:
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
-DOUBTFUL = 1e-11
-"""Relative distance from a tie below which the value is rounded by its 12 significant digits."""
-LARGE = 1e15
-"""From this size on a float has no tenths."""
-
 
 def column_texts(column: ReportColumn, values: pa.ChunkedArray, zone: ZoneInfo) -> pa.Array:
     """Formats a column: empty text for NULL; line breaks in names are escaped."""
@@ -91,12 +86,17 @@ def _numbers(column: ReportColumn, values: pa.Array) -> pa.Array:
     number = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     finite = np.isfinite(number)
     with np.errstate(over="ignore", invalid="ignore"):  # `cell_text` formats values too large
-        texts, doubtful = _styled(column, np.where(finite, number, 0.0) * float(column.scale))
+        scaled = np.where(finite, number, 0.0) * float(column.scale)
+        if column.form.style is Style.KEPT:
+            texts, doubtful = _kept(scaled)
+        elif column.form.style is Style.THOUSANDS:
+            texts, doubtful = _fixed(scaled, 0)
+            doubtful |= _beyond(texts)
+        else:
+            texts, doubtful = _fixed(scaled, column.form.digits)
     doubtful &= finite
     if doubtful.any():
-        exactly = _each(
-            partial(cell_text, column, zone=UTC_ZONE), values.filter(_booleans(doubtful))
-        )
+        exactly = _each(partial(cell_text, column), values.filter(_booleans(doubtful)))
         texts = pc.replace_with_mask(texts, _booleans(doubtful), exactly)
     return texts if finite.all() else pc.if_else(_booleans(finite), texts, "")
 
@@ -107,24 +107,13 @@ def _booleans(mask: Mask) -> pa.Array:
     return pa.Array.from_buffers(pa.bool_(), len(mask), [None, pa.py_buffer(bits)])
 
 
-def _styled(column: ReportColumn, scaled: Floats) -> tuple[pa.Array, Mask]:
-    """Formats finite numbers; the mask marks values that `cell_text` must format."""
-    match column.form.style:
-        case Style.FIXED:
-            return _fixed(scaled, column.form.digits)
-        case Style.THOUSANDS:
-            texts, doubtful = _fixed(scaled, 0)
-            return texts, doubtful | _beyond(texts)
-        case _:
-            return _kept(scaled)
-
-
 def _fixed(scaled: Floats, digits: int) -> tuple[pa.Array, Mask]:
     """Rounds half up to a number of decimals; the mask marks doubtful values."""
     size = np.abs(scaled) * float(Decimal(1).scaleb(digits))
     below = np.floor(size)
-    doubtful = np.abs(size - below - 0.5) <= DOUBTFUL * np.maximum(size, 1.0)
-    large = size >= LARGE
+    # So close to a tie a value is rounded by its 12 significant digits.
+    doubtful = np.abs(size - below - 0.5) <= 1e-11 * np.maximum(size, 1.0)
+    large = size >= 1e15  # from this size on a float has no tenths
     units = np.where(large, 0.0, np.floor(size + 0.5)).astype(np.int64)
     units = np.where(scaled < 0, -units, units)
     return _decimals(units, digits), doubtful | large

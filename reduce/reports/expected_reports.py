@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -80,30 +80,28 @@ def _expected(
         return ExpectedReport(report.name, report.title, Completeness.EMPTY, (note,), ())
     doubts = inferred_notes(present, [release] if release else ())
     doubts = [*doubts, *(unread_notes(unread, release, present) if release else ())]
-    blank = [*_absent(records, kinds), *unrecorded(report, levels_of([release]))]
+    # Samples and configuration records; events may simply not have occurred.
+    absent = [
+        layout
+        for name, layout in records.items()
+        if layout.kind is not Kind.EVENT and name not in present
+    ]
+    blank = [f"Not in the dump: {_listed(absent)}; what comes of them is blank."] if absent else []
+    blank += unrecorded(report, levels_of([release]))
     blank += thread_notes(report, release, present) if release else []
     outcome = (
         Completeness.UNCERTAIN if doubts else Completeness.NOTED if blank else Completeness.RIGHT
     )
-    pages = [n for n, lay in present.items() if _wants_page(lay, release, unread)]
+    pages = [
+        name
+        for name, layout in present.items()
+        if is_inferred(layout, [release] if release else ())
+        or name in longer_records(unread)
+        or is_withdrawn(layout, release)
+        or (release and not is_of(layout, release))
+    ]
     notes = (*doubts, *blank)
     return ExpectedReport(report.name, report.title, outcome, notes, tuple(sorted(pages)))
-
-
-def _wants_page(layout: Layout, release: str, unread: Iterable[str]) -> bool:
-    if is_inferred(layout, [release] if release else ()) or layout.name in longer_records(unread):
-        return True
-    return is_withdrawn(layout, release) or (bool(release) and not is_of(layout, release))
-
-
-def _absent(records: Mapping[str, Layout], kinds: Collection[tuple[int, int]]) -> list[str]:
-    """A note on missing samples and configuration records; events may simply not have occurred."""
-    absent = [
-        layout
-        for layout in records.values()
-        if layout.kind is not Kind.EVENT and (layout.domain, layout.record) not in kinds
-    ]
-    return [f"Not in the dump: {_listed(absent)}; what comes of them is blank."] if absent else []
 
 
 def _listed(layouts: Collection[Layout]) -> str:
@@ -113,11 +111,7 @@ def _listed(layouts: Collection[Layout]) -> str:
 
 
 def layout_effects(before: Sources, after: Sources, pages: Sequence[MergeResult]) -> str:
-    """A Markdown page with a section for each report that reads one of the records.
-
-    Args:
-        before, after: the layouts before and after the import.
-    """
+    """A Markdown page: what reports gain and lose by an import of pages of their records."""
     sections, read = [], set[str]()
     for report in reports().values():
         tables, words = tables_of(report.reduction), _words(report.reduction)

@@ -92,18 +92,18 @@ def _reason(definition: Report, column: ReportColumn, levels: Levels) -> str:
     metric = metric_of(definition.reduction, column.name)
     if reason := _level_reason(metric, levels):
         return reason
-    absence = reduction(definition.reduction).column(column.name).absence
+    reasons = [reduction(definition.reduction).column(column.name).absence]
     since, until = (release_key(r) if r else () for r in (metric.since, metric.until))
     if since and not (levels and levels[0] >= since):
-        absence += f"{', or ' if absence else ''}before CP {metric.since}"
+        reasons.append(f"before CP {metric.since}")
     if until and not levels:
-        absence += (
-            f"{', or ' if absence else ''}after CP {metric.until}, which a dump that names no "
+        reasons.append(
+            f"after CP {metric.until}, which a dump that names no level may be of"
+            " (cpmon ingest --release names it)"
         )
-        absence += "level may be of (cpmon ingest --release names it)"
     elif until and levels[-1] > until:
-        absence += f"{', or ' if absence else ''}after CP {metric.until}"
-    return absence
+        reasons.append(f"after CP {metric.until}")
+    return ", or ".join(filter(None, reasons))
 
 
 MULTITHREADING = "6.3.0"
@@ -131,15 +131,9 @@ RESTING = frozenset(metric for metrics in ASSUMABLE.values() for metric in metri
 
 
 def layout_notes(
-    con: duckdb.DuckDBPyConnection,
-    dumps: Mapping[str, str],
-    shown: Report,
+    con: duckdb.DuckDBPyConnection, dumps: Mapping[str, str], shown: Report
 ) -> list[str]:
-    """Notes on data in the dumps that is not decoded, and how it affects a report.
-
-    Args:
-        dumps: dump -> CP level. shown: the report with its displayed columns.
-    """
+    """Notes on what is not decoded of dumps (with their CP levels), and its effect on a report."""
     releases = sorted(filter(RELEASE.fullmatch, set(dumps.values())), key=release_key)
     if not releases:
         return []
@@ -151,8 +145,12 @@ def layout_notes(
     ).fetchall()
     columns = [column.name for column in shown.columns]
     threads = thread_notes(shown, releases[-1], records, columns)
-    if threads and _multithreading(con, dumps) == 0:
-        threads = []
+    if threads:  # MTRSYS_SYSMT: 0 if no dump has threads; NULL if its offset is unknown
+        ((flags,),) = con.execute(
+            "SELECT max(CAST(sysmt AS BIGINT)) FROM monitor.mtrsys WHERE list_contains(?, dump)",
+            [list(dumps)],
+        ).fetchall()
+        threads = threads if flags != 0 else []
     assumed = assumed_notes(con, dumps, {c.name: c.heading for c in shown.columns})
     return [
         *unread_notes((detail for _, detail in found), releases[-1], records),
@@ -164,11 +162,7 @@ def layout_notes(
 def assumed_notes(
     con: duckdb.DuckDBPyConnection, dumps: Collection[str], shown: Mapping[str, str]
 ) -> list[str]:
-    """Notes on fields that are read at assumed offsets.
-
-    Args:
-        shown: displayed metric -> its heading.
-    """
+    """Notes on fields read at assumed offsets; `shown`: displayed metric -> its heading."""
     resting = {
         field: ", ".join(shown[metric] for metric in metrics if metric in shown)
         for field, metrics in ASSUMABLE.items()
@@ -186,18 +180,9 @@ def assumed_notes(
     ]
 
 
-def _multithreading(con: duckdb.DuckDBPyConnection, dumps: Collection[str]) -> int | None:
-    """MTRSYS_SYSMT: 0 if no dump has threads; None if the offset of the field is unknown."""
-    ((flags,),) = con.execute(
-        "SELECT max(CAST(sysmt AS BIGINT)) FROM monitor.mtrsys WHERE list_contains(?, dump)",
-        [list(dumps)],
-    ).fetchall()
-    return None if flags is None else int(flags)
-
-
 def records_of(landed: Iterable[str]) -> dict[str, Layout]:
     """Name -> layout of the records behind some tables, by domain and number."""
-    layouts = {layout for name in landed if (layout := _record(name))}
+    layouts = {record_of(tables()[name]) for name in landed if name in tables()}
     ordered = sorted(layouts, key=lambda layout: (layout.domain, layout.record))
     return {layout.name: layout for layout in ordered}
 
@@ -205,11 +190,7 @@ def records_of(landed: Iterable[str]) -> dict[str, Layout]:
 def written(
     records: Mapping[str, Layout], release: str, kinds: Collection[tuple[int, int]] = ()
 ) -> dict[str, Layout]:
-    """The records that a release still writes, or that the dump contains nevertheless.
-
-    Args:
-        kinds: (domain, record) of the records in the dump.
-    """
+    """The records that a release still writes, or that the dump (`kinds`) has nevertheless."""
     return {
         name: layout
         for name, layout in records.items()
@@ -225,28 +206,41 @@ def is_withdrawn(layout: Layout, release: str) -> bool:
 
 
 def unread_notes(details: Iterable[str], release: str, records: Mapping[str, Layout]) -> list[str]:
-    """Notes on bytes that are not decoded, and on layouts of another release.
-
-    Args:
-        details: details of the findings RECORD_LONGER and RECORD_WITHDRAWN.
-        release: the latest release of the dumps.
-    """
-    details = list(details)
-    return [
-        *_longer(details, records),
-        *_withdrawn(details, records),
-        *_later(release, written(records, release)),
-    ]
+    """Notes on bytes not decoded (`details` of findings), and on layouts of another release."""
+    details, notes = list(details), []
+    longer = {
+        name: named(records[name]) + (f" {size} bytes, {decoded} of them known" if size else "")
+        for name, (size, decoded) in longer_records(details).items()
+        if name in records
+    }
+    if longer:
+        notes.append(
+            f"Longer than the layouts: {'; '.join(longer.values())}. What the other bytes say is"
+            " not in this report; IBM's pages of that release bring it:"
+            f" {', '.join(f'MR{name.upper()}' for name in longer)}."
+        )
+    matches = (re.match(r"records of (\w+): none after ([\d.]+)", text) for text in details)
+    ends = {match[1]: match[2] for match in matches if match and match[1] in records}
+    if ends:
+        names = ", ".join(f"{named(records[name])}, none after {end}" for name, end in ends.items())
+        notes.append(
+            f"Written, though their layouts say that they no longer are: {names}. IBM's pages of"
+            " that release tell what they mean now:"
+            f" {', '.join(f'MR{name.upper()}' for name in ends)}."
+        )
+    still = written(records, release).values()
+    if guessed := [named(layout) for layout in still if not is_of(layout, release)]:
+        notes.append(
+            f"CP {release} is later than the layouts of {', '.join(guessed)}, which are of"
+            f" {LATEST}: a field that has moved or changed since then is misread."
+        )
+    return notes
 
 
 def thread_notes(
     report: Report, release: str, records: Mapping[str, Layout], columns: Collection[str] = ()
 ) -> list[str]:
-    """A note on the processor times of a report if the release supports multithreading.
-
-    Args:
-        columns: columns that have values.
-    """
+    """A note on processor times if the release has multithreading; `columns`: with values."""
     sums = {metric_of(report.reduction, column.name).numerator for column in report.columns}
     if release_key(release) < release_key(MULTITHREADING) or not THREAD_TIMES & sums:
         return []
@@ -277,52 +271,6 @@ def is_of(layout: Layout, release: str) -> bool:
     """Whether a layout is published for a release, or the release is not newer than `LATEST`."""
     is_later = release_key(release) > release_key(LATEST)
     return not is_later or release in dict(layout.lengths)
-
-
-def _longer(details: Iterable[str], records: Mapping[str, Layout]) -> list[str]:
-    texts = {
-        name: named(records[name]) + (f" {size} bytes, {decoded} of them known" if size else "")
-        for name, (size, decoded) in longer_records(details).items()
-        if name in records
-    }
-    if not texts:
-        return []
-    pages = ", ".join(f"MR{name.upper()}" for name in texts)
-    return [
-        f"Longer than the layouts: {'; '.join(texts.values())}. What the other bytes say is not in "
-        f"this report; IBM's pages of that release bring it: {pages}."
-    ]
-
-
-def _withdrawn(details: Iterable[str], records: Mapping[str, Layout]) -> list[str]:
-    """A note on records that are present although their layouts end with an earlier release."""
-    words = (re.match(r"records of (\w+): none after ([\d.]+)", text) for text in details)
-    ends = {match[1]: match[2] for match in words if match and match[1] in records}
-    if not ends:
-        return []
-    names = ", ".join(f"{named(records[name])}, none after {end}" for name, end in ends.items())
-    pages = ", ".join(f"MR{name.upper()}" for name in ends)
-    return [
-        f"Written, though their layouts say that they no longer are: {names}. IBM's pages of that "
-        f"release tell what they mean now: {pages}."
-    ]
-
-
-def _later(release: str, records: Mapping[str, Layout]) -> list[str]:
-    """A note on records whose layouts are not published for this newer release."""
-    guessed = [layout for layout in records.values() if not is_of(layout, release)]
-    if not guessed:
-        return []
-    names = ", ".join(named(layout) for layout in guessed)
-    return [
-        f"CP {release} is later than the layouts of {names}, which are of {LATEST}: a field "
-        "that has moved or changed since then is misread."
-    ]
-
-
-def _record(table: str) -> Layout | None:
-    layout = tables().get(table)
-    return record_of(layout) if layout else None
 
 
 def named(layout: Layout) -> str:

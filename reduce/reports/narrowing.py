@@ -52,7 +52,6 @@ class Objects:
     """The objects that an option selects: a single one, a pattern, a range or a user class.
 
     Attributes:
-        option: key of `NOUNS`. column: the column with the objects.
         value: a value; a text with wildcards is a pattern, a pair is an inclusive range.
         rules: of the user classes, if the value is the class of the users in the column.
     """
@@ -98,11 +97,7 @@ class Objects:
 def objects_of(
     con: duckdb.DuckDBPyConnection, definition: Report, given: Mapping[str, Any]
 ) -> tuple[Objects, ...]:
-    """The objects that options select in a report.
-
-    Args:
-        con: a connection to the store that has the user classes.
-        given: option -> value.
+    """The objects that options select in a report, from option -> value.
 
     Raises:
         CpmonError: the report has no column of such objects, or there is no such user class.
@@ -118,20 +113,16 @@ def objects_of(
                 code="report-filter-unsupported",
                 remedy=f"leave the {NOUNS[option]} out, or ask for one of {', '.join(able)}",
             )
-        chosen.append(Objects(option, column, value, _rules(con, value) if is_class else None))
+        rules = None
+        if is_class:
+            # They hold for any user id, also of users whose samples were pruned, unlike
+            # `meta.user_class`.
+            rules = class_rules(con.store) if isinstance(con, Connection) else ()
+            names = {*(rule.name for rule in rules), OTHER}
+            if value not in names:
+                raise unknown("user class", value, names)
+        chosen.append(Objects(option, column, value, rules))
     return tuple(chosen)
-
-
-def _rules(con: duckdb.DuckDBPyConnection, name: str) -> tuple[ClassRule, ...]:
-    """The rules of the user classes, one of which has this name.
-
-    They hold for any user id, also of users whose samples were pruned, unlike `meta.user_class`.
-    """
-    rules = class_rules(con.store) if isinstance(con, Connection) else ()
-    names = {*(rule.name for rule in rules), OTHER}
-    if name not in names:
-        raise unknown("user class", name, names)
-    return rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,13 +171,10 @@ def known_column(name: str, definition: Report, place: str | None = None) -> str
 
 
 def condition_sql(con: duckdb.DuckDBPyConnection, text: str, definition: Report) -> str:
-    """The query of the lines that meet a condition, generated from the checked expression tree.
-
-    Args:
-        text: an expression over the columns of the report: `cpu_util > 0.5`.
+    """The query of lines that meet a condition (`cpu_util > 0.5`), from its checked tree.
 
     Raises:
-        CpmonError: it is not an expression over these columns only.
+        CpmonError: it is not an expression over the columns of the report only.
     """
     sql, named = condition_tree(con, text, LINES)
     for name in named:

@@ -6,7 +6,7 @@ and states what it covers and what is missing.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -47,8 +47,6 @@ from .report_sql import (
 from .report_sql import DOUBTS as ALL_DOUBTS
 
 DAY = timedelta(days=1)
-FEWEST_SECONDS = 60
-"""The shortest interval length for --by."""
 OF_ALL = (MEAN, TOTAL, COVERAGE, ALL_DOUBTS)
 """Columns of the report query about all lines: the same value in each line."""
 
@@ -59,15 +57,11 @@ class ReportResult:
 
     Attributes:
         report: what was asked for, with the columns as printed.
-        system: the system it is about; `run_id` the run, if one was named.
         starts, ends: begin of the first and end of the last interval, UTC.
-        intervals: number of intervals covered.
-        lines: kind of the lines.
         table: a row for each line, with the reduction's columns, unrounded and unscaled.
         mean: column -> value over the whole span, from sums or as a mean of samples; or None.
         total: column -> sum over the whole span, or over all objects.
         notes: what is missing, and what depends on inferred layouts.
-        zone: time zone of the printed times.
         restrictions: the filters of the report, as text.
     """
 
@@ -147,15 +141,20 @@ def report(  # noqa: PLR0913 - each is an option of the command
         objects=objects_of(con, definition, objects or {}),
     )
     lines_zone = find_zone(zone or site.zone(span.system))
-    asked = Asked(_is_over_time(definition, span, by), by, lines_zone.key, top=top, each=each)
-    shown = _shown(definition, asked.over_time)
+    is_of_time = definition.lines is Lines.TIME or not definition.keys
+    over_time = is_of_time or by is not None or _is_one(definition, span)
+    asked = Asked(over_time, by, lines_zone.key, top=top, each=each)
+    shown = _shown(definition, over_time)
     if sort:
         asked = replace(asked, sort=Sort.parse(sort, shown))
     if where:
         asked = replace(asked, where=condition_sql(con, where, shown))
     chosen = [known_column(column, shown) for column in columns]
     _check_lines(definition, span, asked)
-    point(con, _scope(definition, span))
+    # Reductions with `valid_from` read from the beginning.
+    since_when = {each.name for each in lineages(reductions()) if each.tells_since_when}
+    begin = None if definition.reduction in since_when else span.since
+    point(con, Scope(span.system, begin, span.until))
     result = _read(con, definition, shown, span, asked, lines_zone)
     result = replace(result, restrictions=_restrictions(definition, result, span, asked, where))
     result = _only(result, chosen) if chosen else result
@@ -164,28 +163,10 @@ def report(  # noqa: PLR0913 - each is an option of the command
     return result
 
 
-def _is_over_time(definition: Report, span: Span, by: LineLength | None) -> bool:
-    """Whether lines are times, of one or of several objects."""
-    is_of_time = definition.lines is Lines.TIME or not definition.keys
-    return is_of_time or by is not None or _is_one(definition, span)
-
-
-def _scope(definition: Report, span: Span) -> Scope:
-    """The scope to read; reductions with `valid_from` read from the beginning."""
-    since_when = {each.name for each in lineages(reductions()) if each.tells_since_when}
-    since = None if definition.reduction in since_when else span.since
-    return Scope(span.system, since, span.until)
-
-
 def _check_lines(definition: Report, span: Span, asked: Asked) -> None:
-    """Check that the report supports the requested lines.
-
-    Raises:
-        CpmonError: lines are too short, do not begin at midnight, or the report has no lines by
-            time or by object.
-    """
+    """Check that the report supports the requested lines."""
     by, top = asked.by, asked.top
-    if isinstance(by, timedelta) and by.total_seconds() < FEWEST_SECONDS:
+    if isinstance(by, timedelta) and by < timedelta(minutes=1):
         raise CpmonError(
             "a line cannot cover less than a minute", expected="1m or more", found=str(by)
         )
@@ -240,19 +221,17 @@ def whole_span(
         measured, since, until = run_window(con, run, system)
         return Span(measured, run, since, until)
     systems = systems_of(con, with_intervals=True)
-    if system is None:
-        if len(systems) != 1:
-            raise CpmonError(
-                "the store holds several systems" if systems else "no interval is in the store",
-                code="system-ambiguous" if systems else "store-empty",
-                expected="one system",
-                found=", ".join(systems) or "none",
-                remedy="name one with --system" if systems else "ingest a dump first",
-            )
-        return Span(systems[0])
-    if system not in systems:
+    if system is None and len(systems) != 1:
+        raise CpmonError(
+            "the store holds several systems" if systems else "no interval is in the store",
+            code="system-ambiguous" if systems else "store-empty",
+            expected="one system",
+            found=", ".join(systems) or "none",
+            remedy="name one with --system" if systems else "ingest a dump first",
+        )
+    if system is not None and system not in systems:
         raise unknown("system", system, systems)
-    return Span(system)
+    return Span(system or systems[0])
 
 
 def _read(
@@ -291,7 +270,10 @@ def _read(
     else:
         mean, total = {}, _numbers(shown, totals)
     dumps = dumps_of(con, span.system, starts, ends)
-    levels = levels_of(dumps.values())
+    levels, left_out = levels_of(dumps.values()), list[str]()
+    if coverage["unmeasured"]:
+        intervals = counted(coverage["unmeasured"], "interval")
+        left_out = [f"{intervals} left out: a first sample, or behind a gap, has no rates."]
     return ReportResult(
         report=shown,
         system=span.system,
@@ -305,7 +287,7 @@ def _read(
         total=total,
         notes=(
             *source_notes,
-            *_left_out(coverage["unmeasured"]),
+            *left_out,
             *doubts_note((d["doubt"], d["n"]) for d in doubts or ()),
             *_clock_notes(con, dumps),
             *missing(shown, table, levels),
@@ -320,11 +302,7 @@ def _read(
 def _lines(
     con: duckdb.DuckDBPyConnection, shown: Report, span: Span, source: Source, asked: Asked
 ) -> pa.Table:
-    """Query the lines, each with the values about all of them.
-
-    Raises:
-        CpmonError: the user's condition compares incompatible types.
-    """
+    """Query the lines, each with the values about all of them."""
     doubted = DOUBTS in (column.name for column in reduction(shown.reduction).columns)
     sql, values = report_sql(shown, span, source, asked, doubted=doubted)
     try:
@@ -404,29 +382,22 @@ def _numbers(
     }
 
 
-Values = dict[str, float | None]
-
-
 def _mean_and_sums(
     shown: Report, table: pa.Table, means: Mapping[str, float | str | None] | None
-) -> tuple[Values, Values]:
+) -> tuple[dict[str, float | None], dict[str, float | None]]:
     """The mean line of lines by time, and its values that are sums."""
     mean = _numbers(shown, means)
     sums = {column.name for column in shown.columns if column.kind is MetricKind.TOTAL}
     total = {column: mean.pop(column) for column in sums & mean.keys()}
-    return (mean | _mean_lengths(shown, table) if means else mean), total
-
-
-def _mean_lengths(shown: Report, table: pa.Table) -> dict[str, float | None]:
-    """The mean length of the lines, whatever the number of intervals in each."""
-    lengths = [column.name for column in shown.columns if column.kind is MetricKind.ELAPSED]
-    return {name: pc.mean(table.column(name)).as_py() for name in lengths}
+    if means:  # the mean length of the lines, whatever the number of intervals in each
+        lengths = [column.name for column in shown.columns if column.kind is MetricKind.ELAPSED]
+        mean |= {name: pc.mean(table.column(name)).as_py() for name in lengths}
+    return mean, total
 
 
 def _restrictions(
     definition: Report, result: ReportResult, span: Span, asked: Asked, where: str | None
 ) -> tuple[str, ...]:
-    """The filters of the report, as text."""
     restrictions, by = _object_names(definition, span), asked.by
     if span.shift is not None:
         restrictions.append(f"shift {span.shift.name}")
@@ -496,11 +467,7 @@ def _object_names(definition: Report, span: Span) -> list[str]:
 def _coverage_without_rows(
     con: duckdb.DuckDBPyConnection, definition: Report, span: Span
 ) -> dict[str, Any]:
-    """Coverage of a span without rows, in the form of `Source.coverage`.
-
-    Raises:
-        CpmonError: the span has no intervals, or there is no such object.
-    """
+    """Coverage of a span without rows, in the form of `Source.coverage`."""
     where, values = replace(span, objects=()).where()
     length = "coalesce(to_microseconds(CAST(seconds * 1e6 AS BIGINT)), INTERVAL 0 SECONDS)"
     ((starts, ends, intervals),) = con.execute(
@@ -546,11 +513,7 @@ MOST_DOUBTS = 5
 
 
 def doubts_note(doubts: Iterable[tuple[str, int]]) -> list[str]:
-    """A note on rows with unknown or incomplete values, with the count of each kind.
-
-    Args:
-        doubts: kinds of doubts and their row counts, most frequent first.
-    """
+    """A note on unknown or incomplete values, from kinds of doubts with counts, greatest first."""
     kinds = [f"{doubt} ({n:,})" for doubt, n in doubts]
     if not kinds:
         return []
@@ -560,23 +523,20 @@ def doubts_note(doubts: Iterable[tuple[str, int]]) -> list[str]:
     return [f"Blank, left out of sums, or a lower bound: {', '.join(named)}."]
 
 
-def _clock_notes(con: duckdb.DuckDBPyConnection, dumps: Collection[str]) -> list[str]:
-    """Notes on clock changes in the dumps."""
+def _clock_notes(con: duckdb.DuckDBPyConnection, dumps: Collection[str]) -> Iterator[str]:
     ((back, shifted),) = con.execute(
         "SELECT count(*) FILTER (map_contains(findings, 'TOD_BACK')),"
         " count(*) FILTER (map_contains(findings, 'CLOCK_SET'))"
         " FROM meta.dump WHERE list_contains(?, dump)",
         [list(dumps)],
     ).fetchall()
-    notes = []
     if shifted:
-        notes.append("The clock was set by seconds: that interval has no rates (CLOCK_SET).")
+        yield "The clock was set by seconds: that interval has no rates (CLOCK_SET)."
     if back:
-        notes.append(
+        yield (
             "The clock was set back, or sets of data stand in the wrong order: there are no rates"
             " across it, nor where two stretches of time have the same times (TOD_BACK)."
         )
-    return notes
 
 
 def _zone_hint(con: duckdb.DuckDBPyConnection, result: ReportResult) -> list[str]:
@@ -588,10 +548,3 @@ def _zone_hint(con: duckdb.DuckDBPyConnection, result: ReportResult) -> list[str
     if not zone_s:
         return []
     return [f"Times are in UTC; local time of the system is {zone_name(zone_s)}: --tz system."]
-
-
-def _left_out(unmeasured: int) -> list[str]:
-    if not unmeasured:
-        return []
-    intervals = counted(unmeasured, "interval")
-    return [f"{intervals} left out: a first sample, or behind a gap, has no rates."]

@@ -6,16 +6,15 @@ import csv
 import functools
 import io
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from importlib.resources import files
 
+import msgspec
+
 from ...config.values import Text
 from ...core.errors import CpmonError, fold, unknown
 from ..metrics.report_set import Lines, Note, Report, reports
-
-FILE = "report_names.csv"
 
 
 class Product(StrEnum):
@@ -48,11 +47,10 @@ class ForeignName:
     """A report of another product.
 
     Attributes:
-        product: whose it is. number: that of Performance Toolkit, FCX112, or empty.
-        name: its name, or empty. title: what it is about.
-        state: how much of it there is. report: the report of cpmon, empty if there is none.
-        lines: kind of lines that differs from that of the report: a log of what the report shows
-            by object.
+        number: that of Performance Toolkit, FCX112, or empty. name: may be empty.
+        report: the report of cpmon, empty if there is none.
+        lines: kind of lines that differs from that of the report: a log of what the report shows by
+            object.
         missing: what the report lacks, or why there is none.
         source: public text in which number or name was found; empty if in none that was searched.
     """
@@ -76,25 +74,11 @@ class ForeignName:
 @functools.cache
 def foreign_names() -> tuple[ForeignName, ...]:
     """The reports of other products, in the order of the file."""
-    text = (files(__package__) / FILE).read_text(encoding="utf-8")
-    return tuple(_foreign(**row) for row in csv.DictReader(io.StringIO(text)))
-
-
-def _foreign(product: str, state: str, lines: str, **texts: str) -> ForeignName:
-    """Converts a row of the file."""
-    kind = Lines(lines) if lines else None
-    return ForeignName(product=Product(product), state=State(state), lines=kind, **texts)
-
-
-@functools.cache
-def _by_name() -> Mapping[str, ForeignName]:
-    """Each name and number, folded."""
-    return {
-        fold(name): foreign
-        for foreign in foreign_names()
-        for name in (foreign.number, foreign.name)
-        if name
-    }
+    text = (files(__package__) / "report_names.csv").read_text(encoding="utf-8")
+    rows = csv.DictReader(io.StringIO(text))
+    return tuple(
+        msgspec.convert(row | {"lines": row["lines"] or None}, ForeignName) for row in rows
+    )
 
 
 def report_names() -> list[str]:
@@ -132,7 +116,8 @@ def find_report(name: str) -> Report:
     own = {fold(key): report for key, report in reports().items()}
     if fold(name) in own:
         return own[fold(name)]
-    foreign = _by_name().get(fold(name))
+    by_name = {fold(n): f for f in foreign_names() for n in (f.number, f.name) if n}
+    foreign = by_name.get(fold(name))
     if foreign is None and re.fullmatch(r"fcx\d+", fold(name)):
         raise CpmonError(
             f"no report is known by the number {name.upper()}",
@@ -148,11 +133,7 @@ def find_report(name: str) -> Report:
             code="report-not-printed",
             remedy="cpmon report --list names the reports that are",
         )
-    return _as_known(foreign, own[fold(foreign.report)])
-
-
-def _as_known(foreign: ForeignName, report: Report) -> Report:
-    """The report with the lines of the other product's, and a note on what it lacks."""
+    report = own[fold(foreign.report)]
     texts = [f"{foreign.label} of {foreign.product.full_name} is {report.name} here"]
     texts += [f"without: {foreign.missing}"] if foreign.state is State.PART else []
     note = Note(Text(f"{', '.join(texts)}."))

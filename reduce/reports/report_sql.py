@@ -5,7 +5,7 @@ The sums come from intervals, or from the finest roll-ups that cover the span of
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
@@ -21,6 +21,7 @@ from ...store.catalogue.connection import levels_of
 from ..metrics.metric import TIME, MetricKind, ReportColumn
 from ..metrics.report_set import Lines, Report
 from ..metrics.rollups import LEVELS, amount_of, bucket, count_of, hours, rollup_of, sum_of, time_of
+from .cells import UTC_ZONE
 from .narrowing import LINES, Objects, Sort, is_of_objects
 
 COVERED, MEAN, TOTAL, COVERAGE, DOUBTS = "covered", "_mean", "_total", "_coverage", "_doubts"
@@ -35,13 +36,7 @@ previous interval may have ended late."""
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The relation that a report reads: a reduction, or its roll-ups of one level.
-
-    Attributes:
-        relation: its name.
-        level: level of the roll-ups; empty for a reduction.
-        shift, hours: shift of the roll-ups, and its hours.
-    """
+    """The relation of a report: a reduction, or its roll-ups of a level and of a shift's hours."""
 
     relation: str
     level: str = ""
@@ -69,11 +64,7 @@ class Source:
         return " AND ".join([text, *given]), [*values, *given.values()]
 
     def coverage(self, *, timed: bool) -> str:
-        """SQL: begin and end of the coverage, its number of intervals, and those without rates.
-
-        Args:
-            timed: the rows have a length.
-        """
+        """SQL: begin, end and intervals covered, and those without rates, if rows are `timed`."""
         begins, ends, intervals, measured = TIME, TIME, "1", "true"
         if self.is_rolled:  # an object that appeared later covers fewer intervals of the span
             begins, ends, intervals = "min(begins)", "max(ends)", "max(intervals)"
@@ -93,13 +84,9 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The rows of a reduction to read; `since` is exclusive, `until` inclusive.
+    """The rows of a reduction to read; `since` is exclusive, `until` inclusive, UTC without zone.
 
-    Attributes:
-        system: the system. run_id: the run that defines the span, if any.
-        since, until: UTC without zone.
-        shift: limits to intervals that end in its hours.
-        objects: the selected objects; empty selects all.
+    They may be limited to a run, to intervals that end in the hours of a shift, and to objects.
     """
 
     system: str
@@ -169,12 +156,7 @@ class Asked:
 def lines_sql(
     report: Report, span: Span, source: Source, asked: Asked, of_all: Sequence[str] = ()
 ) -> tuple[str, list[Any]]:
-    """SELECT of the lines of a report, and the values of its parameters.
-
-    Args:
-        source: the relation to read.
-        of_all: expressions about all lines, appended to the columns.
-    """
+    """SELECT of lines, with expressions about all of them last, and the values of parameters."""
     where, values = source.where(span)
     shown, line, limit = [column.name for column in report.columns], TIME, ""
     if report.lines is not Lines.ROW:
@@ -225,11 +207,8 @@ def report_sql(
 
     Each row is a line: the columns of the report, then values about all lines: the structs `MEAN`
     and `TOTAL` with the values of these lines, the struct `COVERAGE`, and the list of structs
-    `DOUBTS`. So the rows of a reduction, which may have to be computed, are queried once.
-
-    Args:
-        source: the relation to read.
-        doubted: the rows of the reduction have the column `doubts`.
+    `DOUBTS` if rows are `doubted`. So the rows of a reduction, which may have to be computed, are
+    queried once.
     """
     where, values = source.where(span)
     if source.is_rolled:
@@ -237,9 +216,15 @@ def report_sql(
         doubted = doubted and rollup is not None and rollup.has_doubts
     doubts = doubts_sql(COVERED, "sum(doubted)" if source.is_rolled else "count(*)")
     coverage = source.coverage(timed=report.lines is not Lines.ROW)
+    means = {
+        c.name: possible_sql(c, report, source)
+        for c in report.columns
+        if c.kind not in (MetricKind.KEY, MetricKind.ELAPSED) and report.lines is not Lines.ROW
+    }
+    totals = {c.name: _total_sql(c, source) for c in report.columns if c.name in report.total}
     of_all = [
-        f"{_mean(report, source)} AS {MEAN}",
-        f"{_total(report, source)} AS {TOTAL}",
+        f"{_struct(means)} AS {MEAN}",
+        f"{_struct(totals)} AS {TOTAL}",
         f"(SELECT c FROM ({coverage}) AS c) AS {COVERAGE}",
         f"{f'(SELECT list(d) FROM ({doubts}) AS d)' if doubted else 'NULL'} AS {DOUBTS}",
     ]
@@ -250,12 +235,9 @@ def report_sql(
 
 
 def doubts_sql(rows: str, count: str = "count(*)", key: str = "") -> str:
-    """SELECT of the kinds of doubts and their number of rows, most frequent first.
+    """SELECT of the kinds of doubts about rows, most frequent first, by a key if there is one.
 
-    Args:
-        rows: rows with the column `doubts`, as SQL.
-        count: the aggregate that counts rows, as SQL.
-        key: a column to group by, which comes first.
+    `rows` and `count`, the aggregate that counts them, are SQL.
     """
     columns = f"{key}, doubt" if key else "doubt"
     return f"""
@@ -266,54 +248,47 @@ def doubts_sql(rows: str, count: str = "count(*)", key: str = "") -> str:
         GROUP BY {columns} ORDER BY n DESC, doubt"""
 
 
-def _mean(report: Report, source: Source) -> str:
-    """The values of the mean line, as SQL over all rows; NULL if the lines are plain rows."""
-    averaged = [c for c in report.columns if c.kind not in (MetricKind.KEY, MetricKind.ELAPSED)]
-    if not averaged or report.lines is Lines.ROW:
+def _struct(values: Mapping[str, str]) -> str:
+    """A struct of expressions over all rows, as SQL; NULL without any."""
+    if not values:
         return "NULL"
-    values = ", ".join(f"{c.name} := {possible_sql(c, report, source)}" for c in averaged)
-    return f"(SELECT struct_pack({values}) FROM {COVERED} WHERE seconds IS NOT NULL)"
-
-
-def _total(report: Report, source: Source) -> str:
-    """The values over all objects, as SQL over all rows."""
-    columns = [column for column in report.columns if column.name in report.total]
-    if not columns:
-        return "NULL"
-    values = ", ".join(f"{c.name} := {_total_sql(c, source)}" for c in columns)
-    return f"(SELECT struct_pack({values}) FROM {COVERED} WHERE seconds IS NOT NULL)"
+    fields = ", ".join(f"{name} := {value}" for name, value in values.items())
+    return f"(SELECT struct_pack({fields}) FROM {COVERED} WHERE seconds IS NOT NULL)"
 
 
 def _total_sql(column: ReportColumn, source: Source) -> str:
     """The expression of a column over the rows of all objects."""
-    rolled, over, under = source.is_rolled, column.over, column.under
+    rolled, factor = source.is_rolled, column.factor
     if column.kind is MetricKind.LEVEL:
-        amount = f"sum({sum_of(column.name) if rolled else column.name})"
-        factor, once = 1.0, "max(intervals)" if rolled else "1"
-    elif under in ELAPSED:
-        known = f"CASE WHEN {under} IS NOT NULL THEN {over} END"
-        timed = f"CASE WHEN {over} IS NOT NULL THEN {under} END"
-        amount = f"sum({amount_of(over, under) if rolled else known})"
-        factor, once = column.factor, f"max({time_of(over, under) if rolled else timed})"
+        amount, factor = sum_of(column.name) if rolled else column.name, 1.0
+        once = "max(intervals)" if rolled else "1"
+    elif column.under in ELAPSED:
+        amount, time = _terms(column, rolled=rolled)
+        once = f"max({time})"
     else:
         return line_sql(column, rolled=rolled)
     each = f"SELECT {once} AS part FROM {COVERED} WHERE seconds IS NOT NULL GROUP BY {TIME}"
-    return f"{amount} * {factor!r} / nullif((SELECT sum(part) FROM ({each})), 0)"
+    return f"sum({amount}) * {factor!r} / nullif((SELECT sum(part) FROM ({each})), 0)"
+
+
+def _terms(column: ReportColumn, *, rolled: bool) -> tuple[str, str]:
+    """Dividend and divisor of a ratio where both are known, in rows or in sums of roll-ups."""
+    over, under = column.over, column.under
+    if rolled:
+        return amount_of(over, under), time_of(over, under)
+    # Skip rows in which either is unknown, as in records of an older release.
+    # For many columns DuckDB sums a CASE in less than half the time of a FILTER.
+    known, measured = f"{under} IS NOT NULL THEN {over}", f"{over} IS NOT NULL THEN {under}"
+    return f"CASE WHEN {known} END", f"CASE WHEN {measured} END"
 
 
 def line_sql(column: ReportColumn, *, rolled: bool = False) -> str:
     """The expression of a column over the rows of one line, or over the sums of roll-ups."""
-    name, over, under, factor = column.name, column.over, column.under, column.factor
+    name, over, factor = column.name, column.over, column.factor
     match column.kind:
-        case MetricKind.RATIO if rolled:
-            divisor = f"sum({time_of(over, under)})"
-            return f"sum({amount_of(over, under)}) * {factor!r} / nullif({divisor}, 0)"
         case MetricKind.RATIO:
-            # Skip rows in which either is unknown, as in records of an older release.
-            # For many columns DuckDB sums a CASE in less than half the time of a FILTER.
-            amount = f"sum(CASE WHEN {under} IS NOT NULL THEN {over} END)"
-            divisor = f"sum(CASE WHEN {over} IS NOT NULL THEN {under} END)"
-            return f"{amount} * {factor!r} / nullif({divisor}, 0)"
+            amount, divisor = _terms(column, rolled=rolled)
+            return f"sum({amount}) * {factor!r} / nullif(sum({divisor}), 0)"
         case MetricKind.TOTAL:
             return f"sum({sum_of(over) if rolled else over}) * {factor!r}"
         case MetricKind.LEVEL if rolled:
@@ -385,7 +360,6 @@ def shift_condition(shift: Shift, column: str) -> tuple[str, list[Any]]:
     return text, [shift.zone, shift.zone, shift.begins, shift.zone, shift.zone, shift.ends]
 
 
-_UTC = ZoneInfo("UTC")
 _NAMES = {"15m": "15 minutes", "hour": "an hour"}
 
 
@@ -394,12 +368,9 @@ def source_of(
     definition: Report,
     span: Span,
     by: LineLength | None = None,
-    zone: ZoneInfo = _UTC,
+    zone: ZoneInfo = UTC_ZONE,
 ) -> tuple[Source, tuple[str, ...]]:
-    """Choose the relation that a report reads, with notes about the choice.
-
-    Args:
-        by, zone: length of the lines, and the time zone that they are aligned to.
+    """Choose the relation of a report by lines of a length in a zone, with notes on the choice.
 
     Raises:
         CpmonError: the intervals are pruned and no roll-up can replace them.
@@ -422,13 +393,10 @@ def source_of(
     _check_shift(con, definition, span, level)
     if by is not None:
         _check_zone(level, coarse, zone)
-    shift = span.shift
-    source = Source(
-        f'rollup."{definition.reduction}"',
-        level,
-        shift.name if shift else "",
-        hours(shift) if shift else "",
-    )
+    relation, shift = f'rollup."{definition.reduction}"', span.shift
+    source = Source(relation, level)
+    if shift is not None:
+        source = Source(relation, level, shift.name, hours(shift))
     notes = [
         f"The intervals of {_days(coarse)} are no longer kept: this rests on roll-ups, each of"
         f" {_NAMES[level]}."

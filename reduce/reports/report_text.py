@@ -25,12 +25,9 @@ from .report import ReportResult
 
 @dataclass(frozen=True, slots=True)
 class ColourLimit:
-    """A limit beyond which values of a metric are coloured.
+    """A limit, of values times `scale`, beyond which these are coloured.
 
-    Attributes:
-        scale: factor applied to values before the comparison.
-        is_highest: the limit is a maximum.
-        least: column -> least value; lines with less of it are not coloured.
+    `is_highest`: it is a maximum. `least`: column -> least value; lines with less are not coloured.
     """
 
     reduction: str
@@ -44,12 +41,7 @@ class ColourLimit:
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """A terminal.
-
-    Attributes:
-        width: characters of a line; columns that do not fit are dropped from the right.
-        thresholds: limits for colours; the first exceeded one counts.
-    """
+    """A terminal: `width` limits the columns, and the first threshold exceeded gives the colour."""
 
     width: int | None = None
     thresholds: Sequence[ColourLimit] = ()
@@ -60,8 +52,7 @@ def render_reports(
 ) -> bytes:
     """Render several reports: text and Markdown one below the other, XLSX a sheet for each.
 
-    Args:
-        screen: the terminal for text; colours are markup of `core.text.painted`.
+    Colours of text are markup of `core.text.painted`.
 
     Raises:
         CpmonError: the format can hold only one table.
@@ -105,7 +96,9 @@ def _text(result: ReportResult, screen: Screen) -> str:
         for column, texts in zip(columns, below, strict=True):
             texts[number] = _cell(column, values.get(column.name), result)
         below[0][number] = name
-    heads = _heads(columns)
+    stacks = [[*column.label.split("|"), column.unit] for column in columns]
+    height = max(map(len, stacks))
+    heads = [[""] * (height - len(stack)) + stack for stack in stacks]
     kinds = [result.table.schema.field(column.name).type for column in columns]
     left = [bool(pa.types.is_string(kind)) for kind in kinds]
     left[0] = True
@@ -120,22 +113,15 @@ def _text(result: ReportResult, screen: Screen) -> str:
     if count < len(columns):
         absent = ", ".join(column.name for column in columns[count:])
         result_notes.append(f"Without what this terminal has no room for: {absent} (--wide).")
+    # A mask of values becomes one of the column with its heading and the lines below.
+    head, last = ([False] * count for count in (height + 1, len(below[0]) + bool(below[0])))
     colours = [
-        (number, _beside(heads[number], mask, below[number]), colour)
+        (number, pa.concat_arrays([pa.array(head), mask, pa.array(last, pa.bool_())]), colour)
         for number, mask, colour in _coloured(result, columns[:count], screen.thresholds)
     ]
     lines = text_lines(blocks[:count], left[:count], least[:count], colours=colours)
     notes = ["", *bullets(result_notes)] if result_notes else []
     return "\n".join([*report_heading(result), "", *lines, *notes]) + "\n"
-
-
-def _no(count: int) -> pa.Array:
-    return pa.array([False] * count, pa.bool_())
-
-
-def _beside(head: Sequence[str], mask: pa.Array, below: Sequence[str]) -> pa.Array:
-    """A mask of values as one of a column with its heading and the lines below."""
-    return pa.concat_arrays([_no(len(head) + 1), mask, _no(len(below) + bool(below))])
 
 
 def _fitting(result: ReportResult, widths: Sequence[int], width: int | None) -> int:
@@ -157,7 +143,8 @@ def _coloured(
 ) -> Iterator[tuple[int, pa.Array, str]]:
     """Numbers of columns with the mask of values beyond a threshold, and its colour."""
     table, numbers = result.table, {column.name: n for n, column in enumerate(columns)}
-    painted = dict.fromkeys(numbers.values(), _no(table.num_rows))
+    nothing = pa.array([False] * table.num_rows, pa.bool_())
+    painted = dict.fromkeys(numbers.values(), nothing)
     for threshold in thresholds:
         number, needed = numbers.get(threshold.metric), {*threshold.least}
         is_of_report = threshold.reduction == result.report.reduction
@@ -187,13 +174,6 @@ def report_heading(result: ReportResult) -> list[str]:
 def _cell(column: ReportColumn, value: Any, result: ReportResult) -> str:
     """Formats a value on one line; line breaks in names are escaped."""
     return cell_text(column, value, result.zone).replace("\r", "\\r").replace("\n", "\\n")
-
-
-def _heads(columns: Sequence[ReportColumn]) -> list[list[str]]:
-    """Stacked labels with the units as last line, padded at the top to equal height."""
-    stacks = [[*column.label.split("|"), column.unit] for column in columns]
-    height = max(map(len, stacks))
-    return [[""] * (height - len(stack)) + stack for stack in stacks]
 
 
 def _sheet(result: ReportResult) -> Sheet:
@@ -231,14 +211,10 @@ def _number_format(column: ReportColumn) -> str:
     """Excel's number format with the decimals of the report."""
     if column.base == HEX:
         return ""
-    match column.form.style:
-        case Style.FIXED:
-            return "0." + "0" * column.form.digits if column.form.digits else "#,##0"
-        case Style.THOUSANDS:
-            return "#,##0"
-        case Style.KEPT:
-            return "0.000"
-    return "0.00"  # seconds; the report prints minutes and seconds
+    if column.form.style is Style.FIXED and column.form.digits:
+        return "0." + "0" * column.form.digits
+    formats = {Style.FIXED: "#,##0", Style.THOUSANDS: "#,##0", Style.KEPT: "0.000"}
+    return formats.get(column.form.style, "0.00")  # seconds, where the report prints minutes
 
 
 def _value(column: ReportColumn, result: ReportResult, value: Any) -> Any:

@@ -18,12 +18,7 @@ from ..reports.report_sql import run_window
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """The intervals in a scope, of all systems.
-
-    Attributes:
-        run_id: the run that defines the scope, if any.
-        first, last: ends of the first and last interval, UTC; None without any.
-    """
+    """The intervals in a scope, that of a run if there is one; UTC, None without intervals."""
 
     scope: Scope
     run_id: str | None

@@ -27,7 +27,7 @@ from ...config.moments import Shift
 from ...core.errors import unknown
 from ...core.sql import name, text
 from ...store.catalogue.connection import Connection, point
-from ...store.results.lineage import Lineage, lineages
+from ...store.results.lineage import lineages
 from ...store.scope import ALL, Scope
 from ..metrics.metric import TIME
 from ..reductions.reductions import reductions
@@ -105,7 +105,6 @@ class Exceptions:
         lacking: rules that had no value in some intervals of a system.
         unjudged: values beyond the limit of a rule for less time than it requires, next to
             intervals without values: they may or may not be exceptions.
-        coverage: the intervals that were evaluated.
     """
 
     table: pa.Table
@@ -172,12 +171,10 @@ def exceptions(
         con: a connection on which the reductions are views; one to a store is left pointed at the
             scope.
         rules: what to look for; by default the shipped ones and those of the settings.
-        run: limits to the system and window of a run.
-        system: limits to one; all systems otherwise.
-        since, until: limits to intervals that end behind `since` and not behind `until`;
-            times without zone are UTC.
+        run, system: limit to the system and window of a run, or to one system.
+        since, until: limits to intervals that end behind `since` and not behind `until`; times
+            without zone are UTC.
         severity: rules below it are not looked at.
-        settings: has the shifts that rules name.
 
     Raises:
         CpmonError: an unknown name, SQL of a rule that fails, or no interval in the scope.
@@ -188,16 +185,21 @@ def exceptions(
     scope = scope_of(con, run, system, since, until)
     point(con, scope)
     covered = coverage(con, scope, run)
-    shifts = {rule.id: _shift(rule, site) for rule in selected}
+    shifts = {r.id: site.shift(r.shift, r.place("shift")) for r in selected if r.shift}
     by_rule: dict[str, _Search] = {}
     for rule, look_back in _in_turn(con, selected, scope):
-        by_rule[rule.id] = _episodes(con, rule, scope, shifts[rule.id], look_back)
+        by_rule[rule.id] = _episodes(con, rule, scope, shifts.get(rule.id), look_back)
     searches = [by_rule[rule.id] for rule in selected]
     systems = _systems(con, scope.condition())
     missing = [tuple(name for name in systems if name not in s.seen) for s in searches]
     pairs = zip(selected, missing, strict=True)
+    table = pa.concat_tables([SCHEMA.empty_table(), *(s.episodes for s in searches)])
+    severities = pa.array([str(severity) for severity in Severity])
+    ranked = table.append_column("rank", pc.index_in(table.column("severity"), severities))
+    order = [("rank", "descending"), ("first_interval", "ascending")]
+    order += [(key, "ascending") for key in ("rule", "system", "object")]
     return Exceptions(
-        _sorted(pa.concat_tables([SCHEMA.empty_table(), *(s.episodes for s in searches)])),
+        ranked.sort_by(order).drop_columns(["rank"]),
         selected,
         # Where every row is an exception, no row is good news.
         tuple((rule, names) for rule, names in pairs if names and rule.limit is not None),
@@ -208,13 +210,8 @@ def exceptions(
 
 
 def _systems(con: duckdb.DuckDBPyConnection, condition: str = "true") -> list[str]:
-    """The systems that have an interval."""
     sql = f"SELECT DISTINCT system FROM meta.interval WHERE {condition} ORDER BY system"
     return [str(name) for (name,) in con.execute(sql).fetchall()]
-
-
-def _shift(rule: Rule, settings: Settings) -> Shift | None:
-    return settings.shift(rule.shift, rule.place("shift")) if rule.shift else None
 
 
 def _episodes(
@@ -254,7 +251,6 @@ def _episodes(
 
 
 def _table(rule: Rule, met: pa.Table) -> pa.Table:
-    """Episodes as `SCHEMA`."""
     constant = {
         "severity": str(rule.severity),
         "rule": rule.id,
@@ -279,9 +275,6 @@ def _values_of_sql(con: duckdb.DuckDBPyConnection, rule: Rule) -> str:
     """SELECT of the values of a rule with SQL, with the columns of `_values_of_reduction`.
 
     Without a column `system` they are of the only system of the store.
-
-    Raises:
-        CpmonError: it is no single query that only reads, or a column is missing.
     """
     sql = rule.guarded_sql(con)
     columns = rule.query(con, f"SELECT * FROM ({sql}) LIMIT 0").column_names
@@ -327,11 +320,6 @@ def _episodes_sql(rule: Rule, values: str, scope: Scope, start: datetime | None,
     `seen` lists the systems that had values, `lacking` those of which some intervals of the scope
     had none. An episode that is shorter than the rule asks for, but borders on intervals of which
     nothing is known, is not `judged`; one that may have begun before `start` is `cut`.
-
-    Args:
-        values: SELECT of all values.
-        start: end of the first interval that is looked at is behind it; None for all.
-        shift: condition on intervals; its marks stand once.
     """
     beyond = f"value {rule.comparison.sign} {rule.limit!r}" if rule.limit is not None else "true"
     direction = "value" if rule.comparison is Comparison.BELOW else "value DESC"
@@ -355,7 +343,6 @@ def _episodes_sql(rule: Rule, values: str, scope: Scope, start: datetime | None,
 
 
 def _object(rule: Rule) -> str:
-    """The name of the object as SQL."""
     parts, at = [], 0
     for match in KEY.finditer(rule.object_name):
         column = name(match[1])
@@ -385,17 +372,17 @@ def _placed(rule: Rule, keys: list[str]) -> str:
 def _in_turn(
     con: duckdb.DuckDBPyConnection, rules: Sequence[Rule], scope: Scope
 ) -> Iterator[tuple[Rule, LookBack]]:
-    """All rules, those that may look at all records first; each may be asked when it comes.
+    """All rules, those that look at all records first; each may be asked when it comes.
 
-    Args:
-        con: shows all records for the first; for the others it is pointed at the scope, and at
-            what they look at before it, and stays so.
+    `con` shows all records for the first ones, and then the scope and what the others look at
+    before it.
     """
     if not isinstance(con, Connection) or scope.since is None or scope.until is None:
         yield from ((rule, lambda _: None) for rule in rules)
         return
-    by_name = {lineage.name: lineage for lineage in lineages(reductions())}
-    near = [rule for rule in rules if _is_near(rule, by_name)]
+    by_time = {lineage.name for lineage in lineages(reductions()) if lineage.by_time}
+    # The values of these rest on records of the scope and of the interval before.
+    near = [r for r in rules if (r.is_shipped if r.sql else r.reduction in by_time)]
     if len(near) < len(rules):
         con.point(ALL)
         yield from ((rule, lambda _: None) for rule in rules if rule not in near)
@@ -418,19 +405,3 @@ def _first_look(rule: Rule, scope: Scope) -> datetime | None:
     if scope.since is None or rule.limit is None:
         return scope.since
     return scope.since - timedelta(minutes=rule.for_minutes)
-
-
-def _is_near(rule: Rule, by_name: dict[str, Lineage]) -> bool:
-    """Whether its values in a scope rest on records of the scope and of the interval before."""
-    if rule.sql:
-        return rule.is_shipped
-    return rule.reduction in by_name and by_name[rule.reduction].by_time
-
-
-def _sorted(table: pa.Table) -> pa.Table:
-    """The worst severity first, then by time."""
-    severities = pa.array([str(severity) for severity in Severity])
-    ranked = table.append_column("rank", pc.index_in(table.column("severity"), severities))
-    order = [("rank", "descending"), ("first_interval", "ascending")]
-    order += [(key, "ascending") for key in ("rule", "system", "object")]
-    return ranked.sort_by(order).drop_columns(["rank"])

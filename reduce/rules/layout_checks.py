@@ -20,20 +20,12 @@ from ...core.sql import name, text
 from ...schemas.arrow import owner_keys, row_keys, told_apart
 from ...schemas.field import Field, Role, Type
 from ...schemas.layout import Kind, Layout
-from ...schemas.owners import Parts, owner_of, parts_of
+from ...schemas.owners import parts_of
 from ...schemas.registry import record_of, tables
 from ...schemas.release import release_key
 from ...store.results.lineage import code_of, lineages
 from ...store.scope import Scope
-from ...store.views.interval import (
-    IMPOSSIBLE,
-    SLACK,
-    WRAPPED,
-    counter_names,
-    doubts_of,
-    undoubted_of,
-)
-from ...store.views.views import raw_table
+from ...store.views.interval import IMPOSSIBLE, SLACK, WRAPPED, counter_names, doubts_of
 from ..metrics.metric import MetricKind
 from ..metrics.report_set import metrics_of
 from ..reductions.reductions import reductions
@@ -41,7 +33,6 @@ from ..reductions.reductions import reductions
 CONTROLS = r"[\x00-\x1F\x7F-\x9F]"
 """Control characters, which no text of CP contains; ASCII digits read as EBCDIC give them."""
 
-WRITTEN_BY_GUESTS = (Type.GUEST, Type.COUNTED)
 
 LEVELS = frozenset(
     {
@@ -50,8 +41,6 @@ LEVELS = frozenset(
     }
 )
 """Units of levels that cannot be negative."""
-CONTINUED = "part of "
-"""Prefix of the grain of records of which several describe one object."""
 SLACK_S = 60
 """Tolerance in seconds for a clock ahead of its record: guests have clocks of their own."""
 
@@ -122,7 +111,7 @@ def keys_present(layout: Layout) -> TableCheck | None:
     Texts written by guests may be blank.
     """
     keys = row_keys(layout)
-    texts = {key for key in keys if key.is_text and key.type not in WRITTEN_BY_GUESTS}
+    texts = {key for key in keys if key.is_text and key.type not in (Type.GUEST, Type.COUNTED)}
     missing = {
         key.name: f"{name(key.name)} IS NULL" + f" OR {name(key.name)} = ''" * (key in texts)
         for key in keys
@@ -137,7 +126,8 @@ def keys_unique(layout: Layout) -> TableCheck | None:
     in a sample, and in continued records; the entries of continued records must be unique.
     """
     record = record_of(layout)
-    if record.grain.startswith(CONTINUED) and not (layout.parent and layout.keys):
+    is_continued = record.grain.startswith("part of ")  # several of them describe one object
+    if is_continued and not (layout.parent and layout.keys):
         return None
     keys, time = told_apart(layout), time_of(layout)
     if not keys and (record.grain != "system" or record.domain == 1 or record.kind is Kind.EVENT):
@@ -190,25 +180,19 @@ def levels_not_negative(layout: Layout) -> TableCheck | None:
 
 def parts_within(layout: Layout) -> TableCheck | None:
     """Parts do not add up to more than their whole; None for a table without parts."""
-    parts = {str(n): part for n, part in enumerate(parts_of(layout, "values"))}
-    exceeded = {
-        key: f"{_total(part.parts)} > {SLACK} * {_total(part.whole)} + {part.spare:e}"
-        for key, part in parts.items()
-    }
-    return _none_of(layout, exceeded, detail=lambda key: _excess(parts[key]))
-
-
-def _total(fields: Collection[str]) -> str:
-    return f"({' + '.join(f'CAST({name(field)} AS DOUBLE)' for field in fields)})"
-
-
-def _excess(part: Parts) -> str:
-    """Expression: parts and whole with their values, as text."""
-    sides = (
-        f"{text(' + '.join(fields) + ' ')} || CAST({_total(fields)} AS HUGEINT)"
-        for fields in (part.parts, part.whole)
-    )
-    return " || ' > ' || ".join(sides)
+    exceeded, details = {}, {}
+    for number, part in enumerate(parts_of(layout, "values")):
+        totals = [
+            f"({' + '.join(f'CAST({name(field)} AS DOUBLE)' for field in fields)})"
+            for fields in (part.parts, part.whole)
+        ]
+        exceeded[str(number)] = f"{totals[0]} > {SLACK} * {totals[1]} + {part.spare:e}"
+        sides = zip((part.parts, part.whole), totals, strict=True)
+        details[str(number)] = " || ' > ' || ".join(
+            f"{text(' + '.join(fields) + ' ')} || CAST({total} AS HUGEINT)"
+            for fields, total in sides
+        )
+    return _none_of(layout, exceeded, detail=details.__getitem__)
 
 
 def clocks_not_ahead(layout: Layout) -> TableCheck | None:
@@ -230,20 +214,13 @@ def _none_of(
 ) -> TableCheck | None:
     """The check that no field meets its condition; None without fields.
 
-    Args:
-        conditions: field -> condition on a row.
-        prefix: expression before the details.
-        detail: field -> expression for its mistake, as text.
+    All are SQL: conditions on a row, the details of a mistake, and what stands before these.
     """
     bad = " OR ".join(conditions.values())
     cases = [f"CASE WHEN {bad_of} THEN {detail(field)} END" for field, bad_of in conditions.items()]
     details = f"{prefix}concat_ws(', ', {', '.join(cases)})"
     screen = f"count(*) FILTER (WHERE {bad})"
     return TableCheck(layout, bad, details, "count(*)", screen) if conditions else None
-
-
-LARGE = 200_000
-"""Number of rows from which a table is first screened for doubtful deltas."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,40 +255,10 @@ class DeltaCheck:
         return f"CASE WHEN cause IS NULL THEN nullif({said}, ''){other} END"
 
 
-def movement_of(layout: Layout) -> str:
-    """SELECT of the number of rows of a table, and whether each counter has several values."""
-    counters = map(name, counter_names(layout))
-    moves = [f"coalesce(min({counter}) < max({counter}), false)" for counter in counters]
-    return f"SELECT {', '.join(['count(*)', *moves])} FROM {raw_table(layout.name)}"
-
-
-def screen_of(layout: Layout, still: Collection[str], rows: int, scope: Scope) -> str | None:
-    """SELECT of whether no delta is in doubt, and of the row count; None if it is too expensive.
-
-    Args:
-        still: counters that do not change. rows: of the table.
-    """
-    if rows < LARGE or owner_of(layout).clock:
-        return None
-    return undoubted_of(layout, still, scope.condition())
-
-
-def counted(
-    layout: Layout, still: Collection[str], checks: Collection[DeltaCheck], scope: Scope
-) -> str:
-    """SELECT of the number of rows in a scope with possible deltas, and of violations by check."""
-    bad = [f"count({check.found})" for check in checks]
-    figures = ", ".join(["count(*) FILTER (WHERE cause IS DISTINCT FROM 'first')", *bad])
-    return f"SELECT {figures} FROM (\n{doubts_of(layout, still)}\n) WHERE {scope.condition()}"
-
-
 def counters_known(layout: Layout) -> DeltaCheck | None:
     """Counters neither fall nor rise too far; None for events and tables without counters."""
-    return (
-        DeltaCheck(layout, of_counters=True)
-        if _is_sampled(layout) and counter_names(layout)
-        else None
-    )
+    has_counters = _is_sampled(layout) and counter_names(layout)
+    return DeltaCheck(layout, of_counters=True) if has_counters else None
 
 
 def owners_known(layout: Layout) -> DeltaCheck | None:
@@ -345,10 +292,7 @@ KINDS: dict[str, dict[str, str]] = tomllib.loads(_TEXT.replace("{slack_s}", f"{S
 FIGURES = "figures"
 """The kind of rule that a reduction has, and no table."""
 IMPLIED = frozenset(
-    {
-        *("users_by_time", "user_classes_by_time", "user_states_by_time"),
-        "system_summary2_by_time",
-    }
+    {*("users_by_time", "user_classes_by_time", "user_states_by_time"), "system_summary2_by_time"}
 )
 """Reductions whose ranges follow from those of counters (`schemas/parts.csv`) and of processors.
 They are made of rows of users: a look at them takes as long as reducing them."""
@@ -358,11 +302,7 @@ Tables = dict[str, dict[str, Any]]
 
 
 def layout_rules(landed: Collection[str]) -> Iterator[tuple[str, Tables]]:
-    """The rules of some tables, and of the reductions that these lead to, with their source.
-
-    Args:
-        landed: tables; what has no layout has no rules.
-    """
+    """The rules of landed tables, and of the reductions that these lead to, with their source."""
     layouts = tables()
     for table in sorted(layouts.keys() & landed):
         checks = {kind: make(layouts[table]) for kind, make in CHECKS.items()}
@@ -384,7 +324,6 @@ def is_of_layouts(rule: str) -> bool:
 
 
 def _said(kind: str, table: str) -> dict[str, Any]:
-    """The keys of a rule of some kind."""
     return KINDS[kind] | {"title": KINDS[kind]["title"].format(table=table)}
 
 

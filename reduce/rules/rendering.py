@@ -26,10 +26,6 @@ from .validation import RuleResult, Status, Validation
 
 MOST_NAMED = 3
 """Maximum number of objects that a note names."""
-_IDENTITY = 12
-"""Number of characters of a dump's identity, as in the output of `cpmon ingest`."""
-OF_EXCEPTIONS = ("area", "limit", "minutes", "shift")
-"""Columns of a list of rules that apply to exceptions only."""
 
 
 def render_rules(rules: Sequence[Rule], format: str = "table") -> bytes:
@@ -59,19 +55,16 @@ def render_rules(rules: Sequence[Rule], format: str = "table") -> bytes:
     ]
     table = pa.Table.from_pylist(rows)
     if rules[0].purpose is Purpose.VALIDATION:
-        table = table.drop_columns(OF_EXCEPTIONS)
+        table = table.drop_columns(["area", "limit", "minutes", "shift"])  # of exceptions only
     return render(table, "table" if format == "text" else format)
 
 
 def render_findings(
     found: Exceptions | Validation, format: str = "text", zone: str = "UTC"
 ) -> bytes:
-    """Results as text, or as a table in any format of `render` with times in UTC.
+    """Results as text with times in `zone`, or in any format of `render` with times in UTC.
 
     Validation is a document as JSON, and may be a page (html).
-
-    Args:
-        zone: in which times of exceptions are printed as text.
 
     Raises:
         CpmonError: there is no such format.
@@ -120,7 +113,6 @@ def limit_of(rule: Rule) -> str:
 
 
 def _lines(head: str, span: str, table: pa.Table, notes: Iterable[str]) -> list[str]:
-    """A summary with its span, a table and notes."""
     rows = ["", render(table, "table").decode().rstrip(), ""] if table.num_rows else []
     return [head, span, *rows, *bullets(notes)]
 
@@ -128,7 +120,15 @@ def _lines(head: str, span: str, table: pa.Table, notes: Iterable[str]) -> list[
 def _exceptions(found: Exceptions, zone: ZoneInfo) -> list[str]:
     count, unknown = found.table.num_rows, unknowns(found, zone)
     head = f"Exceptions: {count:,} by {counted(len(found.rules), 'rule')}"
-    notes = _meanings(found)
+    ids, notes = set(found.table.column("rule").to_pylist()), []
+    met = [rule for rule in found.rules if rule.id in ids]
+    for rule in met:
+        lasting = f" for {_minutes(rule.for_minutes)}" if rule.for_minutes else ""
+        shift = f", shift {rule.shift}" if rule.shift else ""
+        limit = f" ({limit_of(rule)}{lasting}{shift})" if rule.limit is not None else ""
+        said = (f"{rule.id}: {rule.title}{limit}.", rule.meaning, rule.remedy)
+        notes.append(" ".join(filter(None, said)))
+    notes += inferred_notes(frozenset[str]().union(*(rule.tables for rule in met)))
     if found.earlier:
         episodes = counted(found.earlier, "episode")
         notes.append(f"{episodes} began before this span: First is where.")
@@ -149,28 +149,19 @@ def _columns(exceptions: Exceptions, zone: ZoneInfo) -> dict[str, Any]:
         "Last": [clock(row["last_interval"], zone) for row in rows],
         "Intervals": [row["intervals"] for row in rows],
         "Worst": [f"{_number(row['value'])} {row['unit']}".rstrip() for row in rows],
-        "Limit": [_limit(row) for row in rows],
+        "Limit": [
+            ""
+            if row["limit"] is None
+            else f"{Comparison(row['comparison']).sign} {_number(row['limit'])}"
+            for row in rows
+        ],
         "At": [clock(row["worst_interval"], zone) for row in rows],
-        "Dump": [(row["dump"] or "")[:_IDENTITY] for row in rows],
+        "Dump": [(row["dump"] or "")[:12] for row in rows],  # as `cpmon ingest` prints them
         "Offset": ["" if (n := row["record_offset"]) is None else f"{n:#x}" for row in rows],
     }
     if exceptions.coverage.scope.system:
         del columns["System"]
     return columns
-
-
-def _meanings(exceptions: Exceptions) -> list[str]:
-    """The meanings of the rules with exceptions, and their minimum durations."""
-    ids = set(exceptions.table.column("rule").to_pylist())
-    met = [rule for rule in exceptions.rules if rule.id in ids]
-    notes: list[str] = []
-    for rule in met:
-        lasting = f" for {_minutes(rule.for_minutes)}" if rule.for_minutes else ""
-        shift = f", shift {rule.shift}" if rule.shift else ""
-        limit = f" ({limit_of(rule)}{lasting}{shift})" if rule.limit is not None else ""
-        said = (f"{rule.id}: {rule.title}{limit}.", rule.meaning, rule.remedy)
-        notes.append(" ".join(filter(None, said)))
-    return notes + inferred_notes(frozenset[str]().union(*(rule.tables for rule in met)))
 
 
 def unknowns(exceptions: Exceptions, zone: ZoneInfo = UTC_ZONE) -> list[str]:
@@ -213,12 +204,6 @@ def _unjudged(parts: Sequence[Unjudged], zone: ZoneInfo, *, with_system: bool) -
 
 def _minutes(value: float) -> str:
     return length_of_time(timedelta(minutes=value))
-
-
-def _limit(row: dict[str, Any]) -> str:
-    if row["limit"] is None:
-        return ""
-    return f"{Comparison(row['comparison']).sign} {_number(row['limit'])}"
 
 
 def _number(value: float) -> str:
@@ -265,7 +250,6 @@ def _validation(found: Validation) -> list[str]:
 
 
 def _page(validation: Validation) -> bytes:
-    """One self-contained HTML page without a script."""
     failed = validation.of(Status.FAILED)
     return html_page(
         __package__,

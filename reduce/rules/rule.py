@@ -153,12 +153,7 @@ class RuleKeys(Table, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """Tables of rules from one source, by id.
-
-    Attributes:
-        file: its name.
-        shipped: whether it comes with cpmon.
-    """
+    """Tables of rules from one source (`file`), by id; `shipped`: it comes with cpmon."""
 
     file: str
     tables: Mapping[str, Mapping[str, Any]]
@@ -167,10 +162,9 @@ class Layer:
 
 
 class Rule(RuleKeys, frozen=True, kw_only=True):
-    """One rule.
+    """One rule; `id` is its name.
 
     Attributes:
-        id: its name; a rule read later replaces one of the same id and purpose.
         sources: key -> where it was written.
         check: the check of a table, if the rule is generated from its layout.
     """
@@ -276,11 +270,17 @@ class Rule(RuleKeys, frozen=True, kw_only=True):
         if self.limit is None and not self.sql:
             raise self.wrong("limit", "a number", "nothing")
         if self.record:
-            self._check_record()
+            if self.record not in tables():
+                raise unknown("table", self.record, tables(), place=self.place("record"))
+            fields = [field.name for field in tables()[self.record].columns]
+            self._check_columns("record_keys", self.record_keys, fields)
         if self.reduction:
             self._check_reduction()
-        else:
-            self._check_sql()
+            return
+        given = {"metric": self.metric, "per": self.per, "object": self.object_name}
+        for key, value in {**given, "least": self.least, "record_keys": self.record_keys}.items():
+            if value:
+                raise self.wrong(key, "nothing: the sql says it", value)
 
     def _check_reduction(self) -> None:
         by_name = {r.name: r for r in reductions()}
@@ -301,18 +301,6 @@ class Rule(RuleKeys, frozen=True, kw_only=True):
         for key, names in used.items():
             self._check_columns(key, names, columns)
 
-    def _check_sql(self) -> None:
-        given = {"metric": self.metric, "per": self.per, "object": self.object_name}
-        for key, value in {**given, "least": self.least, "record_keys": self.record_keys}.items():
-            if value:
-                raise self.wrong(key, "nothing: the sql says it", value)
-
-    def _check_record(self) -> None:
-        if self.record not in tables():
-            raise unknown("table", self.record, tables(), place=self.place("record"))
-        columns = [f.name for f in tables()[self.record].columns]
-        self._check_columns("record_keys", self.record_keys, columns)
-
     def _check_columns(self, key: str, names: Iterable[str], columns: Sequence[str]) -> None:
         for name in names:
             if name not in columns:
@@ -320,7 +308,6 @@ class Rule(RuleKeys, frozen=True, kw_only=True):
 
 
 OF_REDUCTION = ("reduction", "metric", "per", "object", "least", "record", "record_keys")
-OF_SQL = ("sql", "record")
 OF_SITE = {"meaning": "A rule of the site.", "remedy": "Ask who wrote the rule."}
 """Default texts of a site's rule of validation."""
 
@@ -381,7 +368,6 @@ def find_rule(rules: Sequence[Rule], name: str) -> Rule:
 
 
 def _shipped(purpose: Purpose, landed: Collection[str]) -> Iterator[Layer]:
-    """The rules that come with cpmon."""
     if purpose is Purpose.VALIDATION:
         for source, rules in layout_rules(landed):
             yield Layer(source, rules, functools.partial(_named, source), shipped=True)
@@ -396,11 +382,7 @@ def _named(source: str, key: str) -> str:
 
 
 def _of_site(purpose: Purpose, settings: Settings, file: Path | None) -> Iterator[Layer]:
-    """The rules of the settings, then those of a file.
-
-    Raises:
-        CpmonError: the file cannot be read, or holds something besides such rules.
-    """
+    """The rules of the settings, then those of a file."""
     yield Layer(str(settings.file or FILE), getattr(settings, purpose), settings.place)
     if file is not None:
         document, kind = Document.load(file, "the rules"), str(purpose)
@@ -416,7 +398,7 @@ def _superseded(values: Mapping[str, Any], given: Mapping[str, Any]) -> tuple[st
     if "sql" in given:
         return ("needs",) if "sql" in values else ("needs", "check", *OF_REDUCTION)
     if "reduction" in given and given["reduction"] != values.get("reduction"):
-        return (*OF_SQL, *OF_REDUCTION)
+        return ("sql", *OF_REDUCTION)
     return ()
 
 

@@ -12,7 +12,7 @@ import logging
 import os
 import sys
 import warnings
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +27,7 @@ from ...store import Store
 from ...store.catalogue.connection import run_restricted
 from ...store.results.reduced import kept
 from ...store.scope import Scope
-from ..metrics.metric import TIME, Metric
+from ..metrics.metric import TIME
 from ..metrics.report_set import metrics_of
 from ..reductions.reduction import Reduction
 from ..reductions.reductions import reductions
@@ -91,12 +91,7 @@ def judge(
     run: str | None = None,
     data_docs: Path | None = None,
 ) -> Expectations:
-    """Check the kept results in a scope against the possible values of their metrics.
-
-    Args:
-        con: a connection to the store.
-        run: the run that defines the scope.
-        data_docs: the folder of the Data Docs to write.
+    """Check the kept results in a scope, and write Data Docs to a folder if one is given.
 
     Raises:
         CpmonError: nothing is kept, no interval is in the scope, or an expectation cannot be
@@ -123,18 +118,13 @@ def _frame(
     columns = {column.name for column in reduction.columns}
     wholes = [m for m in metrics_of(reduction.name).values() if m.whole in columns]
     most = [f"1.005 * {name(m.whole)} + 0.001 AS {name(MOST + m.name)}" for m in wholes]
-    selected = ", ".join(["*", *most])
-    sql = f"SELECT {selected} FROM {name(reduction.name)} WHERE {_condition(columns, scope, run)}"
-    return run_restricted(con, sql, lambda: con.sql(sql).to_arrow_table())
-
-
-def _condition(columns: Collection[str], scope: Scope, run: str | None) -> str:
-    """The SQL condition for the rows of a reduction in a scope or run."""
+    condition = Scope(scope.system).condition() if "system" in columns else "true"
     if TIME in columns:
-        return scope.condition()
-    if run is not None and "run_id" in columns:
-        return f"run_id = {text(run)}"
-    return Scope(scope.system).condition() if "system" in columns else "true"
+        condition = scope.condition()
+    elif run is not None and "run_id" in columns:
+        condition = f"run_id = {text(run)}"
+    sql = f"SELECT {', '.join(['*', *most])} FROM {name(reduction.name)} WHERE {condition}"
+    return run_restricted(con, sql, lambda: con.sql(sql).to_arrow_table())
 
 
 def _validated(
@@ -162,66 +152,49 @@ def _validated(
         )
         given = {"dataframe": frame.to_pandas()}
         result = definition.run(batch_parameters=given, result_format="BASIC")
-        results[reduction.name] = _sound(reduction, result)
+        for outcome in result.results:
+            # Great Expectations reports what it could not compute as not met.
+            if outcome.exception_info.get("raised_exception"):
+                raise CpmonError(
+                    f"an expectation of {reduction.name} cannot be computed",
+                    found=str(outcome.exception_info.get("exception_message")),
+                    effect="no kept result was checked",
+                )
+        results[reduction.name] = result.to_json_dict()
     if data_docs is not None:
         _write_docs(context, data_docs)
     return results
 
 
 def _expected(reduction: Reduction, frame: pa.Table) -> Iterator[Any]:
-    """The expectations for the rows of a reduction."""
     gxe: Any = importlib.import_module("great_expectations.expectations")
     yield gxe.ExpectTableColumnsToMatchSet(
         column_set=[column.name for column in reduction.columns], exact_match=False
     )
     present = set(frame.column_names)
-    for column in reduction.columns:
-        if column.name in present and column.is_complete:
-            yield gxe.ExpectColumnValuesToNotBeNull(column=column.name)
+    for each in reduction.columns:
+        if each.name in present and each.is_complete:
+            yield gxe.ExpectColumnValuesToNotBeNull(column=each.name)
     for metric in metrics_of(reduction.name).values():
         # A column without any value has neither a type nor a value out of range.
         if metric.name in present and frame[metric.name].null_count < len(frame):
-            yield from _of_metric(gxe, metric, present)
-
-
-def _of_metric(gxe: Any, metric: Metric, present: set[str]) -> Iterator[Any]:
-    """The expectations for the values of a metric."""
-    column = metric.name
-    if metric.is_number:
-        yield gxe.ExpectColumnValuesToBeInTypeList(column=column, type_list=NUMBERS)
-    least, most = metric.possible
-    if least is not None or most is not None:
-        yield gxe.ExpectColumnValuesToBeBetween(
-            column=column, min_value=least, max_value=most, description=metric.title
-        )
-    if MOST + column in present:
-        yield gxe.ExpectColumnPairValuesAToBeGreaterThanB(
-            column_A=MOST + column,
-            column_B=column,
-            or_equal=True,
-            ignore_row_if="either_value_is_missing",
-        )
-
-
-def _sound(reduction: Reduction, result: Any) -> dict[str, Any]:
-    """The result of a suite as a JSON document.
-
-    Raises:
-        CpmonError: an expectation could not be computed; Great Expectations reports it as not met.
-    """
-    for outcome in result.results:
-        if outcome.exception_info.get("raised_exception"):
-            raise CpmonError(
-                f"an expectation of {reduction.name} cannot be computed",
-                found=str(outcome.exception_info.get("exception_message")),
-                effect="no kept result was checked",
-            )
-    document: dict[str, Any] = result.to_json_dict()
-    return document
+            column, (least, most) = metric.name, metric.possible
+            if metric.is_number:
+                yield gxe.ExpectColumnValuesToBeInTypeList(column=column, type_list=NUMBERS)
+            if least is not None or most is not None:
+                yield gxe.ExpectColumnValuesToBeBetween(
+                    column=column, min_value=least, max_value=most, description=metric.title
+                )
+            if MOST + column in present:
+                yield gxe.ExpectColumnPairValuesAToBeGreaterThanB(
+                    column_A=MOST + column,
+                    column_B=column,
+                    or_equal=True,
+                    ignore_row_if="either_value_is_missing",
+                )
 
 
 def _row(reduction: str, outcome: dict[str, Any]) -> dict[str, Any]:
-    """The table row of an expectation."""
     config, found = outcome["expectation_config"], outcome["result"]
     keys = config["kwargs"]
     examples = found.get("partial_unexpected_list") or []
@@ -239,7 +212,6 @@ def _row(reduction: str, outcome: dict[str, Any]) -> dict[str, Any]:
 
 
 def _write_docs(context: Any, folder: Path) -> None:
-    """Write the results as Data Docs."""
     backend = {
         "class_name": "TupleFilesystemStoreBackend",
         "base_directory": str(folder.absolute()),
@@ -258,31 +230,24 @@ def _write_docs(context: Any, folder: Path) -> None:
 
 @contextmanager
 def _offline() -> Iterator[None]:
-    """Silence Great Expectations on standard error, and turn off its network access."""
+    """Silence Great Expectations on standard error, and turn off its network access.
+
+    Spark is hidden from it, since it imports all of it where it is installed: a part of it that
+    lacks packages of its own ends the process (pyspark 4.3, `sys.exit(0)`).
+    """
     os.environ["GX_ANALYTICS_ENABLED"] = "false"
     logger = logging.getLogger("great_expectations")
     level = logger.level
     logger.setLevel(logging.ERROR)
+    spark = "pyspark.sql.connect" if "pyspark" in sys.modules else "pyspark"
+    hides_spark = spark not in sys.modules
+    if hides_spark:
+        sys.modules[spark] = None  # type: ignore[assignment]
     try:
-        with warnings.catch_warnings(), without_spark():
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
     finally:
         logger.setLevel(level)
-
-
-@contextmanager
-def without_spark() -> Iterator[None]:
-    """Hide Spark from Great Expectations, which imports all of it where it is installed.
-
-    A part of it that lacks packages of its own ends the process (pyspark 4.3, `sys.exit(0)`).
-    """
-    name = "pyspark.sql.connect" if "pyspark" in sys.modules else "pyspark"
-    if name in sys.modules:
-        yield
-        return
-    sys.modules[name] = None  # type: ignore[assignment]
-    try:
-        yield
-    finally:
-        del sys.modules[name]
+        if hides_spark:
+            del sys.modules[spark]

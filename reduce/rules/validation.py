@@ -27,15 +27,17 @@ from ...schemas.owners import owner_of
 from ...schemas.registry import record_of, tables
 from ...store import Store, connect
 from ...store.catalogue.connection import run_restricted
-from ...store.sandbox.sandbox import Limits
 from ...store.scope import ALL, Scope
-from ...store.views.interval import WRAPPED, counter_names, doubts_of
+from ...store.views.interval import WRAPPED, counter_names, doubts_of, undoubted_of
+from ...store.views.views import raw_table
 from ..reductions.reductions import reductions
 from .coverage import Coverage, coverage
-from .layout_checks import DeltaCheck, TableCheck, counted, movement_of, screen_of
+from .layout_checks import DeltaCheck, TableCheck
 from .rule import Purpose, Rule, Severity, load_rules, worst
 
 BAD = "value < least OR value > most"
+LARGE = 200_000
+"""Number of rows from which a table is first screened for doubtful deltas."""
 
 
 class Status(StrEnum):
@@ -48,11 +50,9 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RuleResult:
-    """The counts of one rule.
+    """The numbers of rows or values checked, and of those that violate a rule.
 
-    Attributes:
-        checked: number of rows or values checked. bad: number of those that violate the rule.
-        reason: why nothing was checked; empty otherwise.
+    `reason`: why nothing was checked; empty otherwise.
     """
 
     rule: Rule
@@ -81,16 +81,9 @@ class RuleResult:
 
 
 def count(
-    con: duckdb.DuckDBPyConnection,
-    rules: Iterable[Rule],
-    scope: Scope,
-    landed: Collection[str],
+    con: duckdb.DuckDBPyConnection, rules: Iterable[Rule], scope: Scope, landed: Collection[str]
 ) -> list[RuleResult]:
-    """The counts of some rules, in their order.
-
-    Args:
-        con: a connection to the catalogue.
-        landed: tables that have rows in the store.
+    """The counts of some rules, in their order; `landed`: tables that have rows in the store.
 
     Raises:
         CpmonError: the SQL of a rule fails.
@@ -103,10 +96,15 @@ def count(
         for _, of_table in itertools.groupby(same_kind, key=lambda rule: rule.needs):
             found += counts_of(con, list(of_table), scope)
     found += [_of_sql(con, rule, scope) for rule in available if rule.check is None]
-    outcomes = {outcome.rule.id: outcome for outcome in found}
-    return [
-        outcomes.get(rule.id) or RuleResult(rule, 0, 0, _missing(rule, landed)) for rule in ordered
-    ]
+    outcomes, layouts = {outcome.rule.id: outcome for outcome in found}, tables()
+    for rule in ordered:
+        if rule.id not in outcomes:
+            absent = [table for table in rule.needs if table not in landed and table in layouts]
+            records = {record_of(layouts[table]) for table in absent}
+            named = sorted(f"{r.name.upper()} ({r.domain}.{r.record})" for r in records)
+            reason = f"no record {' and '.join(named)} has landed"
+            outcomes[rule.id] = RuleResult(rule, 0, 0, reason)
+    return [outcomes[rule.id] for rule in ordered]
 
 
 def offending(
@@ -128,11 +126,7 @@ def offending(
 
 
 def rows_sql(rule: Rule, scope: Scope, select: str | None = None) -> str:
-    """SELECT of the rows of a scope that break a rule; lines of SQL by time.
-
-    Args:
-        select: runs for the SQL of the rule.
-    """
+    """SELECT of the rows of a scope that break a rule, by time for SQL, which `select` replaces."""
     if rule.check is not None:
         return rule.check.rows(scope)
     figures = ", ".join(f"CAST({n} AS DOUBLE) AS {n}" for n in ("value", "least", "most"))
@@ -146,7 +140,6 @@ def rows_sql(rule: Rule, scope: Scope, select: str | None = None) -> str:
 def _of_table(
     con: duckdb.DuckDBPyConnection, rules: Sequence[Rule], scope: Scope
 ) -> Iterator[RuleResult]:
-    """The counts of rules about the rows of one table."""
     checks = [rule.check for rule in rules if isinstance(rule.check, TableCheck)]
     figures = ", ".join(f"{check.checked}, {check.screen}" for check in checks)
     where = scope.condition(checks[0].time)
@@ -161,12 +154,14 @@ def _of_table(
 def _of_deltas(
     con: duckdb.DuckDBPyConnection, rules: Sequence[Rule], scope: Scope
 ) -> Iterator[RuleResult]:
-    """The counts of rules about the deltas of one table."""
     checks = [rule.check for rule in rules if isinstance(rule.check, DeltaCheck)]
     layout = checks[0].layout
     still, sound = _undoubted(con, rules[0], layout, scope)
     if sound is None:
-        checked, *bad = _counts(con, rules[0], counted(layout, still, checks, scope))
+        figures = ["count(*) FILTER (WHERE cause IS DISTINCT FROM 'first')"]
+        figures += [f"count({check.found})" for check in checks]
+        rows = f"FROM (\n{doubts_of(layout, still)}\n) WHERE {scope.condition()}"
+        checked, *bad = _counts(con, rules[0], f"SELECT {', '.join(figures)} {rows}")
     else:
         checked, bad = sound, [0] * len(checks)
     reason = "" if checked else "no interval follows another directly in this span"
@@ -177,20 +172,19 @@ def _of_deltas(
 def _undoubted(
     con: duckdb.DuckDBPyConnection, rule: Rule, layout: Layout, scope: Scope
 ) -> tuple[set[str], int | None]:
-    """The counters that do not change, and the number of deltas if none is in doubt.
-
-    Returns:
-        None for the number if some are in doubt, or if it is too expensive to compute.
-    """
-    rows, *moves = _counts(con, rule, movement_of(layout))
-    still = {c for c, moved in zip(counter_names(layout), moves, strict=True) if not moved}
-    screen = screen_of(layout, still, rows, scope)
-    sound, checked = _counts(con, rule, screen) if screen else (False, 0)
+    """The counters that never change, and the number of deltas; None if in doubt or too costly."""
+    counters = counter_names(layout)
+    moves = (f"coalesce(min({name(c)}) < max({name(c)}), false)" for c in counters)
+    figures = ", ".join(["count(*)", *moves])
+    rows, *moved = _counts(con, rule, f"SELECT {figures} FROM {raw_table(layout.name)}")
+    still = {counter for counter, has in zip(counters, moved, strict=True) if not has}
+    if rows < LARGE or owner_of(layout).clock:
+        return still, None
+    sound, checked = _counts(con, rule, undoubted_of(layout, still, scope.condition()))
     return still, checked if sound else None
 
 
 def _of_sql(con: duckdb.DuckDBPyConnection, rule: Rule, scope: Scope) -> RuleResult:
-    """The count of a rule by SQL."""
     figures = f"count(value), count(*) FILTER (WHERE {BAD})"
     lines = f"(\n{rule.guarded_sql(con)}\n) WHERE {scope.condition()}"
     checked, bad = _counts(con, rule, f"SELECT {figures} FROM {lines}")
@@ -202,14 +196,6 @@ def _of_sql(con: duckdb.DuckDBPyConnection, rule: Rule, scope: Scope) -> RuleRes
 def _counts(con: duckdb.DuckDBPyConnection, rule: Rule, sql: str) -> list[int]:
     """The only row of a query."""
     return [column[0].as_py() for column in rule.query(con, sql).columns]
-
-
-def _missing(rule: Rule, landed: Collection[str]) -> str:
-    """The reason: records that have not landed."""
-    layouts = tables()
-    records = {record_of(layouts[t]) for t in rule.needs if t not in landed and t in layouts}
-    named = sorted(f"{r.name.upper()} ({r.domain}.{r.record})" for r in records)
-    return f"no record {' and '.join(named)} has landed"
 
 
 CAUSES = {
@@ -238,8 +224,7 @@ class Breach:
     Attributes:
         finding: code of `cpmon check`.
         offset: of the first record concerned, in the dump.
-        detail: description of the first one. effect: on reports.
-        count: number of occurrences.
+        detail: description of the first one. effect: on reports. count: of occurrences.
     """
 
     finding: str
@@ -252,12 +237,7 @@ class Breach:
 def breaches(
     con: duckdb.DuckDBPyConnection, rules: Iterable[Rule], landed: Collection[str]
 ) -> Iterator[Breach]:
-    """The violations of some rules in a store with one dump.
-
-    Args:
-        con: a connection to it.
-        landed: tables that have rows in it.
-    """
+    """The violations of some rules in a store with one dump; `landed`: tables that have rows."""
     applying = [rule for rule in rules if set(rule.needs).issubset(landed)]
     deltas = [(r.check.layout, r) for r in applying if isinstance(r.check, DeltaCheck)]
     for layout, of_table in itertools.groupby(deltas, key=lambda pair: pair[0]):
@@ -291,7 +271,10 @@ def _breaches_of_deltas(
         finding = CAUSES[cause] if cause else wrapped
         restarted = finding == "OWNER_RESTARTED" and owner_of(layout).from_zero
         detail = f"{doubt}: {whose}" if whose else doubt
-        place = _place_before(con, layout, end) if offset is None else offset
+        place = offset
+        if place is None:  # the last record before the interval: one is missing after it
+            last = f"SELECT max(record_offset) FROM monitor.{name(layout.name)}"
+            ((place,),) = _fetched(con, f"{last} WHERE interval_end < TIMESTAMP '{end}'")
         yield Breach(finding, place, detail, FROM_ZERO if restarted else EFFECTS[finding], count)
 
 
@@ -316,13 +299,6 @@ def _breaches_of_rows(con: duckdb.DuckDBPyConnection, rule: Rule) -> Iterator[Br
         yield Breach(rule.finding, offset, detail, "", count)
 
 
-def _place_before(con: duckdb.DuckDBPyConnection, layout: Layout, end: datetime) -> int:
-    """Offset of the last record of a table before an interval; a record is missing after it."""
-    last = f"SELECT max(record_offset) FROM monitor.{name(layout.name)}"
-    ((offset,),) = _fetched(con, f"{last} WHERE interval_end < TIMESTAMP '{end}'")
-    return int(offset)
-
-
 def _fetched(con: duckdb.DuckDBPyConnection, sql: str) -> list[tuple[Any, ...]]:
     return run_restricted(con, sql, lambda: con.execute(sql).fetchall())
 
@@ -336,12 +312,7 @@ SCHEMA = pa.schema([(n, pa.int64() if n in ("checked", "bad") else pa.string()) 
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """The results of the rules in a scope.
-
-    Attributes:
-        outcomes: one for each rule: failed ones first, by descending severity.
-        coverage: the intervals that were checked.
-    """
+    """The results of the rules in a scope: failed ones first, by descending severity."""
 
     outcomes: tuple[RuleResult, ...]
     coverage: Coverage
@@ -382,13 +353,7 @@ def validate(
     scope: Scope,
     run: str | None = None,
 ) -> Validation:
-    """Apply rules to a store.
-
-    Args:
-        con: a connection to its catalogue.
-        rules: from `load_rules`. landed: tables that have landed in it.
-        scope: the rows to check, from `scope_of`.
-        run: the run that defines the scope.
+    """Apply rules to the tables that have landed in a scope of a store.
 
     Raises:
         CpmonError: no interval in the scope, or SQL of a rule that fails.
@@ -398,22 +363,14 @@ def validate(
 
 
 def validate_spans(
-    store: Store,
-    scopes: Iterable[Scope],
-    settings: Settings | None = None,
-    limits: Limits | None = None,
+    store: Store, scopes: Iterable[Scope], settings: Settings | None = None
 ) -> Iterator[Validation]:
     """Apply all rules to each of several spans, reading only the dumps of the span.
-
-    Args:
-        scopes: the spans; their systems must be in the store.
-        settings: may define rules of the site.
-        limits: of the queries.
 
     Raises:
         CpmonError: on iteration: a scope has no interval, a rule is invalid, or its SQL fails.
     """
-    with connect(store, reductions(), limits) as con:
+    with connect(store, reductions()) as con:
         for scope in scopes:
             con.point(scope)
             rules = load_rules(Purpose.VALIDATION, settings, landed=con.tables)

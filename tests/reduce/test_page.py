@@ -40,17 +40,22 @@ from cpmon.reduce.page.content import (
     windows,
 )
 from cpmon.reduce.page.drawing import (
+    ABSENT,
     CARD,
     COLUMNS,
     HEIGHT,
+    SPAN,
+    UNKNOWN,
+    Entry,
+    Figure,
     bars,
+    drawn_figure,
     over_time,
     runs_figure,
     svg,
     thinned,
 )
 from cpmon.reduce.page.episodes import MOST_MARKS
-from cpmon.reduce.page.figure import ABSENT, SPAN, UNKNOWN, Entry, Figure, drawn_figure
 from cpmon.reduce.page.index import System, indexed
 from cpmon.reduce.page.page import rendered
 from cpmon.reduce.page.plot import plot_report

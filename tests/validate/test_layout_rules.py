@@ -14,7 +14,7 @@ from cpmon.core.errors import CpmonError
 from cpmon.ingest import Code, ingest
 from cpmon.ingest.container.source import open_source
 from cpmon.reduce.reductions.reductions import reductions
-from cpmon.reduce.rules import layout_checks
+from cpmon.reduce.rules import validation
 from cpmon.reduce.rules.rule import Purpose, Rule, find_rule, load_rules
 from cpmon.reduce.rules.validation import Status, count, rows_sql
 from cpmon.schemas.registry import tables
@@ -120,7 +120,7 @@ def test_a_large_table_in_which_nothing_is_in_doubt_is_not_looked_at_again(
     }
     names = ("useact.counters", "useint.owners", "ioddev.counters", "sytprp.owners")
     sound = [counted(name) for name in names]
-    monkeypatch.setattr(layout_checks, "LARGE", 0)
+    monkeypatch.setattr(validation, "LARGE", 0)
     assert [counted(name) for name in names] == sound
     falsify("ioddev", f"{lies['ioddev']} FROM {{rows}}")
     falsify("useint", f"{lies['useint']} FROM {{rows}}) WHERE x % 50 <> 0")
