@@ -55,8 +55,9 @@ def _store(
         return use_layouts(context, option, None)
     store = store or settings().store
     if store is None:
-        remedy = "name the folder; CPMON_STORE or store in the settings will do"
-        raise click.MissingParameter(remedy, context, option)
+        raise click.MissingParameter(
+            "name the folder; CPMON_STORE or store in the settings will do", context, option
+        )
     if what:
         need_folder(store, what)
     settings(store)  # loads the definitions of the site

@@ -144,19 +144,11 @@ def validate_command(
     from ...reduce.rules.rule import Purpose, find_rule, load_rules
     from ...reduce.rules.validation import offending, rows_sql, validate
 
-    of_rules = only or rules or listing or rows or html
-    mistakes = {
-        "--sql says how --rows RULE finds its rows: name the rule": sql and not rows,
-        "--html is a page of all rules, --rows the rows of one: take one": html and rows,
-        "--html writes a page: name its file with -o FILE": html and out.file is None,
-        "--expectations looks at kept results, not at rules: take one": expectations and of_rules,
-        "--data-docs has the results of --expectations: name both": data_docs and not expectations,
-    }
-    for text, is_made in mistakes.items():
-        if is_made:
-            raise click.UsageError(text)
-    if html:
-        check_target(out.file, "html")
+    _check(rows, sql, html, out)
+    if expectations and (only or rules or listing or rows or html):
+        raise click.UsageError("--expectations looks at kept results, not at rules: take one")
+    if data_docs and not expectations:
+        raise click.UsageError("--data-docs has the results of --expectations: name both")
     say_notes(doubts)
     if expectations:
         return _judge(store, selection, data_docs, out)
@@ -197,3 +189,14 @@ def _judge(store: Path, selection: dict[str, Any], data_docs: Path | None, out: 
         found = judge(connection, connection.store, scope, selection["run"], data_docs)
     out.write(render_expectations(found, out.format))
     return Status.DONE if found.holds else status_of("critical")
+
+
+def _check(rows: str | None, sql: bool, html: bool, out: Output) -> None:
+    if sql and not rows:
+        raise click.UsageError("--sql says how --rows RULE finds its rows: name the rule")
+    if html and rows:
+        raise click.UsageError("--html is a page of all rules, --rows the rows of one: take one")
+    if html and out.file is None:
+        raise click.UsageError("--html writes a page: name its file with -o FILE")
+    if html:
+        check_target(out.file, "html")
