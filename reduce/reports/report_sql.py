@@ -189,11 +189,14 @@ def lines_sql(
 def _among_greatest(report: Report, source: Source, asked: Asked, where: str) -> str:
     """SQL condition: the row belongs to one of the top objects of the whole span."""
     keys, sort = ", ".join(map(quoted, report.keys)), asked.ranking(report)
-    column = next(column for column in report.columns if column.name == sort.column)
-    amount = f"{possible_sql(column, report, source)} AS {quoted(column.name)}"
+    amounts = [  # none if it sorts by a key that it does not show
+        f", {possible_sql(column, report, source)} AS {quoted(column.name)}"
+        for column in report.columns
+        if column.name == sort.column
+    ]
     order = ", ".join([sort.sql, keys])
     greatest = (
-        f"SELECT {keys}, {amount} FROM {source.relation} WHERE {where} GROUP BY {keys}"
+        f"SELECT {keys}{''.join(amounts)} FROM {source.relation} WHERE {where} GROUP BY {keys}"
         f" ORDER BY {order} LIMIT {asked.top}"
     )
     same = f"struct_pack({', '.join(f'{quoted(key)} := {quoted(key)}' for key in report.keys)})"

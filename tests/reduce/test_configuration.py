@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import duckdb
 import pytest
@@ -155,3 +155,12 @@ def test_an_older_release_leaves_the_machine_blank_and_says_why(
     notes = " ".join(report(con, "SYSTEM_CONFIG").notes)
     assert "Value: not known in" in notes
     assert "records of this release end before the field" in notes
+
+
+def test_the_first_settings_of_each_hour_are_those_of_the_whole_time(
+    con: duckdb.DuckDBPyConnection,
+):
+    first = [line["label"] for line in report(con, "SYSTEM_CONFIG", top=3).table.to_pylist()]
+    found = report(con, "SYSTEM_CONFIG", by=timedelta(hours=1), top=3).table.to_pylist()
+    assert len(first) == 3 and found
+    assert {line["label"] for line in found} == set(first)
