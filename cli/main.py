@@ -138,7 +138,7 @@ class Commands(click.Group):
         if name not in COMMANDS:
             return None
         if "pandas" not in sys.modules and _POSTPONED not in sys.meta_path:
-            sys.meta_path.insert(0, _POSTPONED)  # until `allow_pandas`
+            sys.meta_path.insert(0, _POSTPONED)  # until `run` ends
         package, _, noun = COMMANDS[name][0].partition(".")
         place = f".{package}.{noun}_commands" if noun else f".{package}.{name}_command"
         module = importlib.import_module(place, __package__)
@@ -219,6 +219,8 @@ def run(arguments: list[str]) -> Status:
 
         if not is_interrupt(error):
             return _failed(error, debug="--debug" in arguments)
+    finally:
+        allow_pandas()
     click.echo("interrupted", err=True)
     return Status.INTERRUPTED
 

@@ -156,6 +156,11 @@ def _imported(*words: str, among: Collection[str] = frozenset(LIBRARIES)) -> set
     return {*done.stdout.splitlines()[-1].split()[1:]}
 
 
+def test_a_program_that_has_run_a_command_can_load_pandas():
+    code = "from cpmon.cli.main import run; run(['list', '--help']); import pandas"
+    subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+
+
 def test_a_command_without_its_argument_says_how_to_get_help(cpmon: Cpmon):
     answer = cpmon("ingest")
     assert answer.status is Status.USAGE
