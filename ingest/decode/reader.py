@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 
@@ -42,15 +43,37 @@ class Records:
     stamps: Stamps
 
 
-def _joined(parts: list[Records]) -> Records:
-    """Records whose bytes lie end to end in each part, as one."""
-    lengths = np.concatenate([p.lengths for p in parts])
-    return Records(
-        np.concatenate([p.data for p in parts]),
-        np.cumsum(lengths) - lengths,
-        lengths,
-        Stamps.joined([p.stamps for p in parts]),
-    )
+@dataclass
+class RecordBuffer:
+    """Copies of records of one layout, over several windows, until there are enough to decode.
+
+    Most layouts have a handful of records an interval; decoding them window by window would cost
+    more in calls than in bytes.
+    """
+
+    _waiting: list[Records] = field(default_factory=list)
+
+    def add(self, records: Records) -> Records | None:
+        """Add records; returns all buffered ones once they are enough, else None."""
+        if not self._waiting and records.lengths.sum() >= ENOUGH_BYTES:
+            return records
+        data = copied(records.data, records.starts, records.lengths)
+        starts = np.cumsum(records.lengths) - records.lengths
+        self._waiting.append(replace(records, data=data, starts=starts))
+        return self.take() if sum(len(p.data) for p in self._waiting) >= ENOUGH_BYTES else None
+
+    def take(self) -> Records | None:
+        """Remove and return all records, end to end; None if there are none."""
+        parts, self._waiting = self._waiting, []
+        if not parts:
+            return None
+        lengths = np.concatenate([p.lengths for p in parts])
+        return Records(
+            np.concatenate([p.data for p in parts]),
+            np.cumsum(lengths) - lengths,
+            lengths,
+            Stamps.joined([p.stamps for p in parts]),
+        )
 
 
 @dataclass
@@ -225,7 +248,9 @@ class Reader:
     framer: Framer = field(default_factory=lambda: Framer(Findings()))
     """It works on another thread, so it has findings of its own until the end."""
     intervals: Intervals = field(default_factory=Intervals)
-    _buffers: dict[Layout, list[Records]] = field(default_factory=dict)
+    _buffers: defaultdict[Layout, RecordBuffer] = field(
+        default_factory=lambda: defaultdict(RecordBuffer)
+    )
     """Copies of records, over several windows, until there are enough to decode."""
     _record_findings: RecordFindings = field(default_factory=RecordFindings)
 
@@ -270,7 +295,7 @@ class Reader:
             self.bytes.decoded += int(lengths.sum())
             if layout.kind is Kind.CONFIG:
                 tables += self._configured(layout, records, chosen)
-            elif ready := self._buffered(layout, records):
+            elif ready := self._buffers[layout].add(records):
                 tables += self._decode(layout, ready)
         if unknown:
             chosen = np.sort(np.concatenate(unknown))
@@ -283,28 +308,10 @@ class Reader:
 
     def rest(self) -> Tables:
         """The tables of the buffered records, once there are no more windows."""
-        waiting = [(layout, _joined(parts)) for layout, parts in self._buffers.items() if parts]
-        for parts in self._buffers.values():
-            parts.clear()
-        return [table for layout, ready in waiting for table in self._decode(layout, ready)]
-
-    def _buffered(self, layout: Layout, records: Records) -> Records | None:
-        """The records of a layout that are enough to decode, with these; None if they are not yet.
-
-        Most layouts have a handful of records an interval; decoding them window by window would
-        cost more in calls than in bytes.
-        """
-        waiting = self._buffers.setdefault(layout, [])
-        if not waiting and records.lengths.sum() >= ENOUGH_BYTES:
-            return records
-        data = copied(records.data, records.starts, records.lengths)
-        starts = np.cumsum(records.lengths) - records.lengths
-        waiting.append(replace(records, data=data, starts=starts))
-        if sum(len(p.data) for p in waiting) < ENOUGH_BYTES:
-            return None
-        ready = _joined(waiting)
-        waiting.clear()
-        return ready
+        waiting = [(layout, buffer.take()) for layout, buffer in self._buffers.items()]
+        return [
+            table for layout, ready in waiting if ready for table in self._decode(layout, ready)
+        ]
 
     def finish(self) -> None:
         """Check the byte counts, and report the findings that come once a dump."""
