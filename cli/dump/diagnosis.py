@@ -161,10 +161,6 @@ def diagnose(
         + (" --accept-damage" if mostly_lost else ""),
         f"cpmon report {min(reports, key=lambda report: report.outcome.rank).name} --store perf/",
     ]
-    if pages:
-        own = f"mon{(release or 'V.R.M').replace('.', '')}/"
-        bring = f"cpmon schema import {own} --into layouts/ --effects effects.md"
-        commands = [bring, "export CPMON_SCHEMAS=layouts/", again, *commands]
     return {
         **document,
         "dump": _dump(checked, inventory, names=names),
@@ -180,8 +176,17 @@ def diagnose(
             for report in reports
         ],
         "pages": pages,
-        "commands": commands,
+        "commands": [*_bringing(pages, release, again), *commands],
     }
+
+
+def _bringing(pages: Collection[object], release: str, again: str) -> list[str]:
+    """The commands that bring the pages that are not shipped, if there are any."""
+    if not pages:
+        return []
+    own = f"mon{(release or 'V.R.M').replace('.', '')}/"
+    bring = f"cpmon schema import {own} --into layouts/ --effects effects.md"
+    return [bring, "export CPMON_SCHEMAS=layouts/", again]
 
 
 def _error(error: CpmonError, *, names: bool) -> dict[str, Any]:
