@@ -223,9 +223,16 @@ def by_day(store: Store, lineage: Lineage, versions: Versions) -> ByDay:
     pieces = [*versions.entries.pieces(lineage.name)]
     current = [piece for piece in pieces if state.is_current(piece)]
     absent = _absent(store, current)
-    # A day is whole or open: without its intervals its roll-ups would look like a pruned day.
-    lost = {(p.system, p.day) for p in current if p.file in absent} - state.pruned
-    _add(store, state, (p for p in current if (p.system, p.day) not in lost))
+    present = [piece for piece in current if piece.file not in absent]
+    # A day is whole or open: without its intervals its roll-ups would look like a pruned day. A
+    # file that was replaced a moment ago loses none.
+    held = {(p.system, p.day, p.level) for p in present}
+    lost = {
+        (p.system, p.day)
+        for p in current
+        if (p.system, p.day) not in state.pruned and (p.system, p.day, p.level) not in held
+    }
+    _add(store, state, (p for p in present if (p.system, p.day) not in lost))
     pruned = state.pruned - state.pieces.keys()  # these cannot be computed again
     _add(store, state, (p for p in pieces if (p.system, p.day) in pruned))
     read = {piece.file for levels in state.pieces.values() for piece in levels.values()}

@@ -259,3 +259,14 @@ def test_an_entry_names_no_file_outside_of_the_results(store: Store, file: str):
     )
     with pytest.raises(StoreError, match="cpmon store rebuild"):
         states(store)
+
+
+def test_a_file_that_a_merge_has_just_replaced_is_not_missed(store: Store):
+    replaced = [*entries.Entries(store).all()]
+    merged(store)
+    entries.add(store, replaced)  # as a reader sees them whose list is a moment old
+    assert all(not state.open for state in states(store).values())
+    assert [done.days for done in reduce(store, NAMES, SETTINGS)] == [0, 0, 0]
+    assert {entry.file for entry in entries.Entries(store).all()} == {
+        str(file.relative_to(store.root)) for file in (store.root / "reduced").rglob("*.parquet")
+    }
