@@ -11,7 +11,7 @@ import pytest
 from cpmon.cli.main import Status
 from tests.cli.answer import Cpmon
 from tests.dumps import dump, fields, interval, record
-from tests.scenarios import SAMPLE, SCENARIOS, Scenario
+from tests.scenarios import SAMPLE
 
 IPL = 0x7D91048BCA000000 + (1_008_600_000_000_000 << 12)  # 2001-12-17 14:40:00
 CONFIG = fields(
@@ -68,25 +68,6 @@ def test_what_a_dump_does_not_say_is_said_to_be_missing(cpmon: Cpmon, tmp_path: 
     assert lines[0].startswith("part.mon: system not named, ")
     assert lines[1] == "  release    not named"
     assert lines[3] == "  intervals  1, 0 gaps"
-
-
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda s: s.name)
-def test_a_list_names_what_a_check_finds_but_for_values(
-    cpmon: Cpmon, scenario: Scenario, tmp_path: Path
-):
-    file = tmp_path / "any.mon"
-    file.write_bytes(scenario.data)
-    (listed,) = cpmon("list", file, "--format", "json").rows
-    (checked,) = cpmon("check", file, "--format", "json").rows
-    passes = {part["pass"]: part["findings"] for part in checked["passes"]}
-    values = passes.pop("values")
-    timed = {code: n for code, n in values.items() if code in ("TOD_BACK", "INTERVAL_GAP")}
-    timed |= {code: n for code, n in values.items() if code == "TOD_DISORDER"}
-    expected = {code: n for part in (*passes.values(), timed) for code, n in part.items()}
-    assert (listed["findings"], listed["values_checked"]) == (expected, False)
-    line = cpmon("list", file).text.split("findings ")[1].splitlines()[0]
-    assert "cpmon check reads the values too" in line
-    assert ("none in" in line) == (not expected)
 
 
 def test_types_come_in_the_order_asked_for(cpmon: Cpmon, mon: Path):

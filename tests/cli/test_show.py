@@ -15,7 +15,7 @@ from cpmon.ingest.container.source import open_source
 from cpmon.ingest.inspect.record_filter import RecordFilter, select_records
 from tests.cli.answer import Answer, Cpmon
 from tests.dumps import FRAME, dump, fields, interval, record
-from tests.scenarios import CONFIG, SAMPLE, SCENARIOS, Scenario
+from tests.scenarios import CONFIG, SAMPLE
 
 SECOND = fields("sytrsp", 60, pfxcpuad=2, plsmvb2g=5)
 LATER = fields("sytrsp", 120, pfxcpuad=1, plsmvb2g=900)
@@ -188,15 +188,6 @@ def test_the_release_in_the_dump_decides_what_a_record_says(tmp_path: Path):
     file.write_bytes(dump(interval(60, config, SAMPLE)))
     with open_source(file) as source:
         assert [p.release for p in select_records(source, RecordFilter())] == ["5.1.0"] * 3
-
-
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda s: s.name)
-def test_every_record_of_every_dump_can_be_shown(scenario: Scenario, cpmon: Cpmon, tmp_path: Path):
-    file = tmp_path / "any.mon"
-    file.write_bytes(scenario.data)
-    rows = cpmon("show", file, "--follow", "--format", "json").rows
-    (listed,) = cpmon("list", file, "--format", "json").rows
-    assert len(rows) == sum(kind["records"] for kind in listed["records"])
 
 
 def test_showing_the_first_record_reads_no_more_than_it_takes(tmp_path: Path):

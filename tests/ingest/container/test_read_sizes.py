@@ -27,7 +27,7 @@ from tests.dumps import (
     samples,
 )
 from tests.ingest.reading import check, deltas_of, inventory, read, reads_of, source
-from tests.scenarios import CONFIG, LATER, SCENARIOS, Scenario, capture, captured
+from tests.scenarios import CONFIG, LATER, capture, captured
 from tools.fuzz_mutations import bend
 from tools.fuzz_readers import container_of
 from tools.fuzz_seeds import Seed, seeds
@@ -64,11 +64,6 @@ def same_in_all_sizes(data: bytes, container: Container = Container.AUTO) -> Non
 def check_few(data: bytes, container: Container, chunk: int | None) -> dict[str, Any]:
     with deltas_of("sytrsp", "sytscp"):
         return check(data, container, chunk)
-
-
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda s: s.name)
-def test_every_scenario_is_read_alike(scenario: Scenario):
-    same_in_all_sizes(scenario.data)
 
 
 @pytest.mark.parametrize("seed", kept(), ids=lambda s: s.name)

@@ -13,7 +13,7 @@ from cpmon.ingest import Code, ingest
 from cpmon.ingest.container import windows
 from cpmon.store import Store
 from tests.dumps import FRAME, dump, fields, frame, frame_end, interval, samples
-from tests.scenarios import CONFIG, SCENARIOS, Scenario
+from tests.scenarios import CONFIG
 
 
 def land(file: Path, root: Path) -> tuple[dict[str, list[dict[str, Any]]], dict[str, Any]]:
@@ -23,19 +23,6 @@ def land(file: Path, root: Path) -> tuple[dict[str, list[dict[str, Any]]], dict[
     assert folder is not None
     tables = {f.stem: pq.ParquetFile(f).read().to_pylist() for f in folder.glob("*.parquet")}
     return tables, landed.about["bytes"]
-
-
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda s: s.name)
-@pytest.mark.parametrize("chunk", [FRAME, 3 * FRAME, FRAME + 100])
-def test_every_scenario_lands_the_same_in_small_windows(
-    scenario: Scenario, chunk: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    file = tmp_path / "a.mon"
-    file.write_bytes(scenario.data)
-    whole = land(file, tmp_path / "whole")
-    monkeypatch.setattr(windows, "CHUNK", chunk)
-
-    assert land(file, tmp_path / "parts") == whole
 
 
 def test_a_generated_dump_lands_the_same_in_small_windows(

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import io
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from cpmon.ingest import Code, ingest
+from cpmon.ingest import Code
 from cpmon.ingest.container import windows
 from cpmon.ingest.container.source import Source
 from cpmon.ingest.inspect.inventory import Inventory, take_inventory
-from cpmon.store import Store
 from tests.dumps import BEGIN_US, FRAME, dump, fields, frame, interval, record, samples
-from tests.scenarios import CONFIG, SAMPLE, SCENARIOS, Scenario
+from tests.scenarios import CONFIG, SAMPLE
 
-OF_VALUES = {"RECORD_LONGER", "GROUP_CUT", "VALUE_IMPOSSIBLE", "BLOCK_TORN"}
-"""Findings of those who decode records."""
 IPL = 0xB6BB2112BB20597C
 HOUR = 3600
 
@@ -28,20 +24,6 @@ def listed(data: bytes) -> Inventory:
 
 def system(at: float, ipl: int = IPL, **values: object) -> bytes:
     return fields("mtrsys", at, systmid="VMTEST", systodst=ipl, **values)
-
-
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda s: s.name)
-def test_an_inventory_counts_what_an_ingest_lands(scenario: Scenario, store: Store, tmp_path: Path):
-    file = tmp_path / "any.mon"
-    file.write_bytes(scenario.data)
-    landed, found = ingest(file, store), listed(scenario.data)
-    assert found.size == landed.about["bytes"]["size"]
-    assert len(found.ends_us) == landed.about["intervals"]
-    rows = {row["name"]: row["records"] for row in found.table().to_pylist()}
-    for table in {"sytrsp", "mtrsys", "mtrepr"} & set(landed.about["rows"]):
-        assert rows[table.upper()] == landed.about["rows"][table]
-    expected = {code: n for code, n in landed.findings.counts.items() if code.name not in OF_VALUES}
-    assert found.findings.counts == expected
 
 
 def test_small_windows_change_nothing(monkeypatch: pytest.MonkeyPatch):

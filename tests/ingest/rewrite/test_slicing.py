@@ -17,7 +17,7 @@ from cpmon.ingest.rewrite import Part, Slice, slice_dump
 from cpmon.store import Store
 from tests.dumps import BEGIN_US, control, dump, fields, frame, interval, interval_end, samples
 from tests.generate.plain_reader import records as plain_records
-from tests.scenarios import CONFIG, SCENARIOS, Scenario
+from tests.scenarios import CONFIG
 
 Rows = dict[str, list[dict[str, Any]]]
 MINUTE = 60_000_000
@@ -67,13 +67,6 @@ def between(found: Rows, kept: list[Any]) -> Rows:
         for name, table in found.items()
         if name not in START_EVENTS
     }
-
-
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda s: s.name)
-def test_a_slice_of_everything_lands_the_rows_of_the_dump(scenario: Scenario, tmp_path: Path):
-    data, _ = cut(scenario.data)
-
-    assert rows(data, tmp_path / "slice") == rows(scenario.data, tmp_path / "whole")
 
 
 def test_a_slice_of_a_generated_dump_is_the_dump(generated: bytes):
