@@ -1,6 +1,7 @@
 """Every kind of damage through every reader: the finding and its place, the books, what survives.
 
-The dump has four samples of three frames. Places are chosen with the plain reader.
+The dump has a set of event data, and four samples of three frames, a kind of record in each.
+Places are chosen with the plain reader.
 """
 
 from __future__ import annotations
@@ -18,36 +19,54 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from cpmon.cli.dump.diagnosis import check_dump
 from cpmon.cli.main import Status, run
-from cpmon.generate import damaged, dump_frames, parse_damage, parse_scenario
+from cpmon.generate import damaged, parse_damage
 from cpmon.generate.damage.kinds import CUT_COMPRESSED, KINDS
 from cpmon.ingest import ingest
 from cpmon.ingest.container.source import Source
 from cpmon.ingest.findings import Code
 from cpmon.store import Store, connect
-from tests.generate.damage.test_damage import (
-    FEW,
-    Back,
-    Offsets,
-    Seen,
-    at_home,
-    check_rows,
-    shifted,
-)
+from tests import dumps
+from tests.dumps import control, fields, frame, frame_end, interval_end
 from tests.generate.plain_reader import FRAME, Record, Set, records, sets
-from tests.generate.scenario.test_scenario import SMALL
-from tests.ingest.reading import deltas_of
-from tests.scenarios import capture
+from tests.ingest.damaged import FEW, Back, Offsets, Seen, at_home, check_rows, shifted
+from tests.ingest.reading import deltas_of, read
+from tests.scenarios import CONFIG, capture
 
 
 @functools.cache
 def whole() -> bytes:
-    return b"".join(dump_frames(parse_scenario(SMALL, "small.toml"), "A", intervals=3))
+    event = fields("mtrepr", config=1)
+    sets = [control(("E", 0x80000, 0x80000 + len(event) - 1)) + frame(event)]
+    for number in range(1, 5):
+        at, head = 60 * number, CONFIG if number == 1 else b""
+        storage = [
+            fields("sytrsp", at - 3 + n / 10, pfxcpuad=n, plsmvb2g=number << n) for n in range(9)
+        ]
+        users = [
+            fields(
+                "useact", at - 2 + n / 10, vmduser=f"USER{n}", vmdttime=(n * 7919 * number) << 19
+            )
+            for n in range(9)
+        ]
+        devices = [
+            fields("ioddev", at - 1 + n / 10, rdevdev=0x500 + n, scgssch=n * 6271 * number)
+            for n in range(9)
+        ]
+        sets.append(
+            dumps.samples(
+                frame(head, *storage, frame_end(at - 2.1)),
+                frame(*users, frame_end(at - 1.1)),
+                frame(*devices, interval_end(at)),
+            )
+        )
+    return b"".join([*sets, bytes(FRAME)])
 
 
 @functools.cache
@@ -61,6 +80,7 @@ FIRST = PART.offset + FRAME
 NEXT = FIRST + FRAME
 BEHIND = PART.offset + PART.end - PART.start + 1
 END = len(whole())
+LAST = samples()[-1]
 
 
 def victim() -> Record:
@@ -72,16 +92,14 @@ HIT = victim().offset
 LENGTH = len(victim().data)
 
 
-def swapped(offsets: Offsets) -> Offsets:
-    """Where rows were before that frame and the one in front of it changed places."""
-    moved = offsets.copy()
-    before, after = (
-        (offsets >= PART.offset) & (offsets < FIRST),
-        (offsets >= FIRST) & (offsets < NEXT),
-    )
-    moved[before] += FRAME
-    moved[after] -= FRAME
-    return moved
+def swapped(first: int) -> Back:
+    """Where rows were before a frame and the next one changed places."""
+
+    def back(offsets: Offsets) -> Offsets:
+        inside = (offsets >= first) & (offsets < first + 2 * FRAME)
+        return np.where(inside, (offsets - first + FRAME) % (2 * FRAME) + first, offsets)
+
+    return back
 
 
 @dataclass(frozen=True)
@@ -132,8 +150,15 @@ CASES = [
         f"swap-frames:{PART.offset}",
         Status.DONE,
         {Code.TOD_DISORDER: FIRST},
-        back=swapped,
+        back=swapped(PART.offset),
         captured=True,
+    ),
+    Case(
+        f"swap-frames:{FIRST}",
+        Status.DONE,
+        {Code.TOD_DISORDER: NEXT},
+        back=swapped(FIRST),
+        without=OPEN,
     ),
     Case(f"length-short:{HIT}", Status.DAMAGED, {Code.RECORD_SHORT: HIT}, REST, captured=True),
     Case(
@@ -142,6 +167,12 @@ CASES = [
         {Code.RECORD_LONGER: HIT, Code.HEADER_BAD: HIT + LENGTH + 4},
         REST,
         captured=True,
+    ),
+    Case(
+        f"length-short:{HIT}:{LENGTH - 100}",
+        Status.DAMAGED,
+        {Code.RECORD_SHORT: HIT + LENGTH - 100},
+        REST,
     ),
     Case(f"length-past-frame:{HIT}", Status.DAMAGED, {Code.RECORD_LONG: HIT}, REST, captured=True),
     Case(f"wrong-domain:{HIT}", Status.DONE, {Code.LAYOUT_UNKNOWN: HIT}, RECORD, captured=True),
@@ -165,14 +196,32 @@ CASES = [
         {Code.FRAME_ORPHAN: PART.control},
         back=shifted(PART.control, -FRAME),
     ),
+    *[
+        Case(
+            f"control-missing:{part.control}",
+            Status.WARNINGS,
+            {Code.FRAME_ORPHAN: part.control},
+            back=shifted(part.control, -FRAME),
+        )
+        for part in (samples()[0], LAST)
+    ],
+    Case("flip-bits:40", Status.DAMAGED, {Code.FRAME_LOST: 0, Code.FRAME_ORPHAN: FRAME}),
+    Case(
+        f"control-lies:{LAST.control}",
+        Status.WARNINGS,
+        {Code.TRUNCATED: END, Code.FRAME_EMPTY: END - FRAME},
+    ),
     Case(f"control-lies:{PART.control}", Status.WARNINGS, {Code.CONTROL_CUT: BEHIND}),
     Case(f"control-lies:{PART.control}:-1", Status.WARNINGS, {Code.FRAME_ORPHAN: BEHIND - FRAME}),
     Case("end-missing", Status.DONE, {Code.END_MISSING: END - FRAME}),
-    Case(
-        "trailing-garbage",
-        Status.DAMAGED,
-        {Code.TRAILING_DATA: END, Code.FRAME_LOST: END},
-    ),
+    *[
+        Case(
+            f"trailing-garbage{size}",
+            Status.DAMAGED,
+            {Code.TRAILING_DATA: END, Code.FRAME_LOST: END},
+        )
+        for size in ("", "::10")
+    ],
 ]
 REFUSED = {
     "to-ascii": "was transferred as text",
@@ -383,7 +432,7 @@ def test_what_cannot_be_read_is_refused_with_what_to_do(
 ):
     stored = STORED[reader](do(damage, whole()))
     store = str(tmp_path / "store")
-    for words in (("check",), ("ingest", "--store", store)):
+    for words in (("check",), ("list",), ("ingest", "--store", store)):
         status, told = bench(reader).command(stored, *words)
         assert status is Status.DAMAGED
         assert REFUSED[damage] in told
@@ -456,6 +505,13 @@ def test_findings_are_rows_of_the_store(bench: Callable[[str], Bench], tmp_path:
 def test_every_kind_of_damage_is_in_the_matrix():
     done = {case.damage.partition(":")[0] for case in CASES} | set(REFUSED) | {CUT_COMPRESSED}
     assert done | set(TAKEN_OFF) == set(KINDS)
+
+
+def test_a_cut_tells_how_much_is_missing():
+    reading = read(whole()[: HIT + 30])
+    (cut,) = [row["detail"] for row in reading.findings if row["code"] == Code.TRUNCATED.name]
+    assert f"{BEHIND - HIT - 30} bytes announced by the last control record are missing" in cut
+    assert reading.bytes["quarantined"] == 30
 
 
 @pytest.mark.parametrize("damage", TAKEN_OFF)
