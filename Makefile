@@ -21,12 +21,12 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all setup spark demo test test-slow test-long check soak bench fuzz samples goldens docs site lock upgrade clean help
+.PHONY: all setup spark demo test test-generate test-slow test-long check soak bench fuzz samples goldens docs site lock upgrade clean help
 
 all: test check test-slow ## all that CI runs
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(STAMP) ## a .venv with the locked packages and this project
 
@@ -71,11 +71,14 @@ demo: $(STAMP) ## the published measurements, from generated dumps to tables and
 	rm -rf build/demo # dumps of another version of the generator hold the same intervals otherwise
 	$(BIN)/cpmon demo -o build/demo
 
-test: $(STAMP) ## the tests, without the slow ones
-	$(PYTEST) -n $(JOBS) --dist worksteal -m "not slow and not long"
+test: $(STAMP) ## the tests, without the slow ones and the finest of the generator
+	$(PYTEST) -n $(JOBS) --dist worksteal -m "not slow and not generator and not long"
 
-test-slow: $(STAMP) $(SPARK) $(if $(CI),$(SITE_STAMP)) ## the slow tests
-	$(PYTEST) -n $(JOBS) --dist worksteal -m "slow and not long"
+test-generate: $(STAMP) ## the finest tests of the generator, when it changes
+	$(PYTEST) -n $(JOBS) --dist worksteal -m "generator and not long"
+
+test-slow: $(STAMP) $(SPARK) $(if $(CI),$(SITE_STAMP)) ## the slow tests, with those of the generator
+	$(PYTEST) -n $(JOBS) --dist worksteal -m "(slow or generator) and not long"
 
 test-long: $(STAMP) $(SPARK) ## the longest tests, before a release
 	$(PYTEST) -n $(JOBS) --dist worksteal -m long

@@ -19,6 +19,8 @@ from tests.generate.claims import Evidence, Verdict
 from tests.generate.columns import Columns
 from tests.generate.cross_checks import check_names, cross_checked
 
+pytestmark = pytest.mark.generator
+
 Log = tuple[tuple[int, int], ...]
 Break = Callable[..., bytes | None]
 

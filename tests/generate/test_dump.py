@@ -20,10 +20,14 @@ from tests.generate.figures import (
 )
 from tests.generate.plain_reader import FRAME, sets
 
-RUNS = [("timer", "2600NP"), ("timer", "2900P"), ("large-storage", "E12187E0")]
+RUNS = [
+    pytest.param(("timer", "2600NP"), id="2600NP"),
+    pytest.param(("timer", "2900P"), id="2900P", marks=pytest.mark.generator),
+    pytest.param(("large-storage", "E12187E0"), id="E12187E0", marks=pytest.mark.generator),
+]
 
 
-@pytest.fixture(params=RUNS, ids=lambda pair: pair[1])
+@pytest.fixture(params=RUNS)
 def dump(request: pytest.FixtureRequest) -> Dump:
     return read(*request.param)
 

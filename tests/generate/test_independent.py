@@ -13,10 +13,14 @@ from tests.generate.figures import dump_of
 from tests.generate.independent import RECORDS, rows
 from tests.generate.plain_reader import records
 
-RUNS = [("timer", "2600P", 3), ("timer", "3600P1", 3), ("large-storage", "E12187E0", 1)]
+RUNS = [
+    pytest.param(("timer", "2600P", 3), id="2600P", marks=pytest.mark.generator),
+    pytest.param(("timer", "3600P1", 3), id="3600P1"),
+    pytest.param(("large-storage", "E12187E0", 1), id="E12187E0", marks=pytest.mark.generator),
+]
 
 
-@pytest.fixture(scope="module", params=RUNS, ids=lambda run: run[1])
+@pytest.fixture(scope="module", params=RUNS)
 def landed(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[bytes, Path]:

@@ -17,6 +17,8 @@ from cpmon.generate.numeric import (
     varied_levels,
 )
 
+pytestmark = pytest.mark.generator
+
 weights = st.lists(st.floats(0, 1e6, allow_nan=False), min_size=1, max_size=60)
 
 

@@ -93,6 +93,7 @@ def test_intervals_are_deltas_so_a_dump_has_one_sample_more():
         assert sum(r[2:4] == (1, 11) for r in records(dump)) == intervals + 1
 
 
+@pytest.mark.generator
 def test_memory_does_not_grow_with_the_number_of_intervals():
     def peak(intervals: int) -> int:
         tracemalloc.start()

@@ -26,6 +26,8 @@ from cpmon.store import Store, connect
 from cpmon.store.scope import Scope
 from tests.generate.plain_reader import Record, records
 
+pytestmark = pytest.mark.generator
+
 INTERVALS, CORES, THREADS = 11, 16, 32
 SPAN = INTERVALS * 60 * TOD_PER_S
 ABSENT = {

@@ -23,6 +23,8 @@ from cpmon.generate.run import repetition_files
 from cpmon.generate.scenario.repetitions import Repetitions
 from tests.generate.repeated import read_repetitions
 
+pytestmark = pytest.mark.generator
+
 ROOT = Path(__file__).parents[3]
 PUBLISHED = ROOT / "tests" / "published"
 START = dt.datetime(2001, 8, 17, 14, 59, 58, tzinfo=dt.UTC)

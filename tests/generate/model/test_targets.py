@@ -11,6 +11,8 @@ import pytest
 from cpmon.generate import load_scenario, write_run
 from tests.generate.figures import CPU, DEVICE, TOD_PER_S, Dump, printed, read
 
+pytestmark = pytest.mark.generator
+
 PUBLISHED = Path(__file__).parents[2] / "published"
 
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import itertools
 
+import pytest
+
 from tests.generate.figures import CPU, SYSTEM, Dump
 from tests.generate.offices import INTERVALS, office
 from tests.generate.plain_reader import Record
+
+pytestmark = pytest.mark.generator
 
 LOCKS = 26
 """In the list of the record's page of 5.3.0."""

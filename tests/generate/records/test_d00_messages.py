@@ -10,6 +10,8 @@ from cpmon.generate import dump_frames
 from cpmon.generate.loading import parse_scenario
 from tests.generate.figures import CPU, USER, Dump
 
+pytestmark = pytest.mark.generator
+
 OFFICE = """
 name = "office"
 title = "Servers, and users who print"

@@ -14,6 +14,8 @@ from cpmon.generate.loading import parse_scenario
 from tests.generate.figures import CPU, SYSTEM, Dump
 from tests.generate.plain_reader import Record
 
+pytestmark = pytest.mark.generator
+
 OFFICE = """
 name = "office"
 title = "Partitions of every kind"

@@ -9,6 +9,8 @@ import pytest
 from tests.generate.figures import CPU, SYSTEM, TOD_PER_S, Dump
 from tests.generate.offices import INTERVALS, office
 
+pytestmark = pytest.mark.generator
+
 DISPATCH, ELIGIBLE, DORMANT = 0x37, 0x21, 0x0B
 BUSY = ("cpu_percent = 15.0", "cpu_percent = 90.0")
 EAGER = ("working_set_mib = 10", "working_set_mib = 10\ndispatched_share = 0.5")

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from cpmon.generate.activity.dispatching import blocks_by_size
 
+pytestmark = pytest.mark.generator
+
 
 @given(
     st.integers(0, 10_000_000),

@@ -9,6 +9,8 @@ import pytest
 from tests.generate.figures import CPU, DEVICE, SYSTEM, VOLUME, Dump
 from tests.generate.offices import INTERVALS, office
 
+pytestmark = pytest.mark.generator
+
 PAGE_VOLUMES = 3
 MDC_PAGES = 32 * 256
 

@@ -9,6 +9,8 @@ import pytest
 from tests.generate.figures import CPU, Dump
 from tests.generate.offices import INTERVALS, office
 
+pytestmark = pytest.mark.generator
+
 CODES = 193
 TOTAL = 24 + 4 * CODES
 

@@ -12,6 +12,8 @@ from tests.generate.eventful import SYSTEM, read_eventful
 from tests.generate.figures import TOD_PER_S, Dump
 from tests.generate.plain_reader import Record
 
+pytestmark = pytest.mark.generator
+
 DEVICES = 12
 SCM_PER_S = 1_000_000 / 128
 

@@ -11,6 +11,8 @@ from tests.generate.eventful import BACK_AT, GONE_AT, eventful, read_eventful
 from tests.generate.figures import Dump
 from tests.generate.plain_reader import FRAME, Record, sets
 
+pytestmark = pytest.mark.generator
+
 USER = slice(20, 30)
 USELON, USELOF, USEACT, USETRE, USEATE, USEITE = ((4, n) for n in (1, 2, 3, 8, 9, 10))
 PRCVON, PRCVOF, IODVON, IODVOF = (5, 1), (5, 2), (6, 1), (6, 2)
