@@ -215,7 +215,7 @@ def test_what_grows_without_end_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ):
     monkeypatch.setattr(sources, "FREE_BYTES", 1 << 20)
-    error = refused(pack(DATA + bytes(64 << 20)), tmp_path, store)
+    error = refused(pack(DATA + bytes(16 << 20)), tmp_path, store)
     assert error.problem == "odd.mon grows too much when it is unpacked"
 
 
@@ -227,17 +227,17 @@ def test_layers_that_grow_without_end_are_refused(
     inner = gzip.compress(b"") * 100_000
     nothing = refused(tar(("a.gz", gzip.compress(inner))), tmp_path, store)
     assert "grows too much" in nothing.problem
-    bomb = gzip.compress(gzip.compress(bytes(200 << 20), 9))
+    bomb = gzip.compress(gzip.compress(bytes(32 << 20), 9))
     assert "grows too much" in refused(bomb, tmp_path, store).problem
 
 
 def test_words_of_nulls_that_grow_without_end_are_refused(
     tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ):
-    """Four bytes are a frame of 4096, so that 256 KiB are 256 MiB."""
+    """Four bytes are a frame of 4096, so that 80 KB are 80 MB."""
     monkeypatch.setattr(sources, "FREE_BYTES", 1 << 20)
     with peak_below(64 << 20):
-        error = refused(rdw(FRAMES) + word(4) * 300_000, tmp_path, store)
+        error = refused(rdw(FRAMES) + word(4) * 20_000, tmp_path, store)
     assert error.problem == "odd.mon grows too much when it is unpacked"
 
 

@@ -41,7 +41,7 @@ def own(layout_: Layout, record_: bytes) -> bytes:
     return record_[:2] + kind + record_[8:]
 
 
-@few_or_many(4)
+@few_or_many(2)
 def test_a_line_has_the_value_that_construct_parses_and_its_bytes(
     examples: int, subtests: pytest.Subtests
 ):
