@@ -115,17 +115,15 @@ DUMPS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("build", "how"), DUMPS)
 def test_a_byte_costs_a_list_no_more_in_a_longer_dump(build: Build, how: Container):
     bounded(inventory, build, how)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
-    "reader",
-    [
-        pytest.param(read, id="ingest", marks=pytest.mark.slow),
-        pytest.param(check, id="check", marks=pytest.mark.long),
-    ],
+    "reader", [pytest.param(read, id="ingest"), pytest.param(check, id="check")]
 )
 @pytest.mark.parametrize(("build", "how"), DUMPS)
 def test_a_byte_costs_no_reader_more_in_a_longer_dump(

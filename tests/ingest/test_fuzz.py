@@ -116,6 +116,7 @@ def test_a_fault_is_saved_with_its_recipe(tmp_path: Path, monkeypatch: pytest.Mo
     assert (tmp_path / "1-12.mon").read_bytes() == Fuzzer(1, tmp_path).bent(12).data.tobytes()
 
 
+@pytest.mark.slow
 def test_a_report_that_is_changed_without_a_finding_is_seen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -140,6 +141,7 @@ def test_a_report_that_is_changed_without_a_finding_is_seen(
         reports.check(damaged, rng)
 
 
+@pytest.mark.slow
 def test_a_fuzz_ends_when_it_is_told_to(tmp_path: Path):
     _, counts = fuzz(1, range(10**6), 1, tmp_path, seconds=0.5)
     assert 0 < counts["dumps"] < 10**5

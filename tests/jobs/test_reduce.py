@@ -126,7 +126,7 @@ def cut(place: Path, system: str, day: date) -> Path:
     return file
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_unit_that_cannot_be_read_is_named_and_the_others_are_done(
     place: Path, expected: dict[str, bytes], jobs: int, capsys: pytest.CaptureFixture[str]
 ):

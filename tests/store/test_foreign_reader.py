@@ -40,7 +40,7 @@ SYSTEM = "A B/#%1"
 """A name that is percent-encoded in paths."""
 SETTINGS = Settings(shifts=daily("evening", "00:00", "00:20"))
 TABLES = ("sytprp", "useact", "mtrsys")
-RESULTS = ("processors_by_time", "users_by_time")
+RESULTS = ("processors_by_time",)
 BELOW = {n for of in lineages(reductions()) if of.name in RESULTS for n in of.names}
 VIEWS = [view for view in reductions() if view.name in BELOW]
 DAYS = (31, 32, 51, 52, 81)

@@ -65,7 +65,12 @@ def dumps_in(folder: Path, *numbers: int) -> list[Path]:
     return files
 
 
-@pytest.mark.parametrize("name", ODD)
+QUICK = (ODD[0], "st*", "back\\slash", "system=OTHER", "level=hour", "it's", "-o", ALL)
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in ODD]
+)
 def test_a_store_in_a_folder_of_any_name_shows_its_own_rows(
     name: str, tmp_path: Path, cpmon: Cpmon
 ):

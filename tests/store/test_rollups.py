@@ -316,7 +316,7 @@ def test_a_pruned_level_leaves_the_next_to_reports(two_days: Store):
     ("zone", "first_day", "lengths"),
     [
         ("Europe/Vienna", 312, [24, 25]),  # 27 October 2002
-        ("America/New_York", 109, [24, 23]),  # 7 April 2002
+        pytest.param("America/New_York", 109, [24, 23], marks=pytest.mark.slow),  # 7 April 2002
         ("Asia/Kolkata", 102, [24, 24]),
     ],
 )

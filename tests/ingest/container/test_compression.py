@@ -236,6 +236,7 @@ def test_words_of_nulls_that_grow_without_end_are_refused(
 ):
     """Four bytes are a frame of 4096, so that 80 KB are 80 MB."""
     monkeypatch.setattr(sources, "FREE_BYTES", 1 << 20)
+    monkeypatch.setattr(sources, "LARGEST_RATIO", 100)
     with peak_below(64 << 20):
         error = refused(rdw(FRAMES) + word(4) * 20_000, tmp_path, store)
     assert error.problem == "odd.mon grows too much when it is unpacked"
