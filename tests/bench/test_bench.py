@@ -112,6 +112,7 @@ def test_records_that_construct_reads_otherwise_are_noticed(
         decode.check_construct(swapped, [0])
 
 
+@pytest.mark.slow
 def test_decoding_is_measured_for_all_layouts_and_for_useact(dump: Path):
     everything, active, index = decode.measure(dump, decode.Sizes(SMALL, 1, 1))
     assert "all layouts" in everything.title
@@ -121,6 +122,7 @@ def test_decoding_is_measured_for_all_layouts_and_for_useact(dump: Path):
     assert {row.name for row in index.rows} == {"index_records"}
 
 
+@pytest.mark.slow
 def test_without_a_compiler_the_c_loops_are_left_out_with_a_message(
     dump: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -130,6 +132,7 @@ def test_without_a_compiler_the_c_loops_are_left_out_with_a_message(
     assert "no C compiler" in section.remarks[0]
 
 
+@pytest.mark.slow
 def test_landing_is_measured_against_writing_the_same_tables(dump: Path):
     (section,) = landing.measure(dump, 1)
     assert {landing.INGEST, landing.WRITE} <= {row.name for row in section.rows}

@@ -16,6 +16,7 @@ def dump(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return Dumps(tmp_path_factory.mktemp("bench")).of_size(MEGA)
 
 
+@pytest.mark.slow
 def test_a_list_is_measured_against_an_ingest(dump: Path):
     (section,) = listing.measure(dump, 1)
     figures = {row.name: row.figures["of ingest"] for row in section.rows}

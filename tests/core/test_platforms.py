@@ -57,7 +57,7 @@ def test_landing_reducing_reporting_and_sql_do_without_landlock_and_proc(tmp_pat
     store = str(tmp_path / "store")
     lines = (
         f"ingest|{SAMPLE}|--store|STORE",
-        "reduce|--store|STORE",
+        "reduce|system_summary_by_time|--store|STORE",
         "report|SYSTEM_SUMMARY2_BY_TIME|--store|STORE",
         "query|--store|STORE|SELECT count(*) AS intervals FROM meta.interval",
     )

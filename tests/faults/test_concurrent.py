@@ -39,7 +39,7 @@ def test_pairs_of_ingests_land_each_dump_once(victims: tuple[Victim, Victim], tm
     check_pairs(victims, tmp_path, 2)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_twenty_pairs_of_ingests_land_each_dump_once(
     victims: tuple[Victim, Victim], tmp_path: Path
 ):

@@ -87,7 +87,7 @@ def test_a_full_disk_costs_the_dump_that_did_not_fit(victim: Victim, disk: Disk,
     check_full(victim, disk, tmp_path, 4)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_fifty_moments_of_a_full_disk_cost_nothing_that_had_landed(
     victim: Victim, disk: Disk, tmp_path: Path
 ):

@@ -98,7 +98,7 @@ def test_an_ingest_killed_at_every_step_changes_nothing_or_completes(
     check_completes(before, tmp_path, small)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_an_ingest_killed_at_random_moments_changes_nothing_or_completes(
     victim: Victim, before: Store, tmp_path: Path, large: tuple[Path, Path]
 ):

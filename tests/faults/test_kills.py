@@ -14,7 +14,6 @@ import pytest
 from cpmon.store import Store
 from tests.faults.conftest import Victim, check_tidy, dump_of, rows, undisturbed
 
-KILLS = 200
 ASK_EVERY = 4
 DAY_S = 86_400
 
@@ -42,9 +41,12 @@ def make_old(store: Path) -> None:
         os.utime(entry, (then, then))
 
 
-@pytest.mark.slow
-def test_two_hundred_kills_at_random_moments_cost_nothing(victim: Victim, tmp_path: Path):
-    check_kills(victim, tmp_path, KILLS)
+@pytest.mark.parametrize(
+    "kills",
+    [pytest.param(40, marks=pytest.mark.slow), pytest.param(200, marks=pytest.mark.long)],
+)
+def test_kills_at_random_moments_cost_nothing(kills: int, victim: Victim, tmp_path: Path):
+    check_kills(victim, tmp_path, kills)
 
 
 def check_kills(victim: Victim, folder: Path, kills: int) -> None:

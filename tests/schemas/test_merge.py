@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 
 import pytest
@@ -68,21 +68,26 @@ def without(files: dict[str, list[Row]], *columns: str) -> dict[str, list[Row]]:
     }
 
 
+PAGES = ("sytcup", "prcdia", "iodszi", "mtrsys", "mtrecm", "useact")
+
+
 @pytest.mark.slow
 def test_a_page_of_a_shipped_layout_confirms_it_in_every_spelling(subtests: pytest.Subtests):
-    for dsect in RECORDS:
+    """Some in all, the others in one of them by turns."""
+    for number, dsect in enumerate(RECORDS):
+        some = SPELLINGS if dsect in PAGES else [SPELLINGS[number % len(SPELLINGS)]]
         with subtests.test(dsect=dsect):
-            check_confirmed(dsect)
+            check_confirmed(dsect, some)
 
 
-def check_confirmed(dsect: str) -> None:
+def check_confirmed(dsect: str, spellings: Sequence[Callable[[Draft], str]]) -> None:
     page = draft(SHIPPED, dsect)
     first = merge(parse_page(page.aligned().encode(), dsect), SHIPPED)
     own = {name: SHIPPED.fields[name] for name in first.files}
 
     assert without(first.files, "provenance") == without(own, "provenance")
     assert not (first.contradictions or first.added or first.changed)
-    for spell in SPELLINGS:
+    for spell in spellings:
         again = merge(parse_page(spell(page).encode(), dsect), SHIPPED)
         assert (again.files, again.record, again.lengths) == (
             first.files,
@@ -92,7 +97,7 @@ def check_confirmed(dsect: str) -> None:
     check(first, SHIPPED)
 
 
-@pytest.mark.parametrize("dsect", ["sytcup", "prcdia", "iodszi", "mtrsys", "mtrecm", "useact"])
+@pytest.mark.parametrize("dsect", PAGES)
 def test_what_a_page_has_becomes_published(dsect: str):
     found = merge(parse_page(draft(SHIPPED, dsect).aligned().encode(), dsect), SHIPPED)
     doubtful = [r for rows in found.files.values() for r in rows if r["provenance"] != "published"]

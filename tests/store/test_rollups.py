@@ -265,15 +265,6 @@ def test_classes_of_users_outdate_what_rests_on_them(two_days: Store):
     assert done == {NAME: 0, **dict.fromkeys(resting, 2)}
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("damage", ["", "[1, 2]", '{"x": 3}', "{"])
-def test_a_damaged_memory_of_days_is_made_again(two_days: Store, damage: str):
-    brought_up(two_days)
-    (two_days.root / "reduced" / "days.json").write_text(damage)
-
-    assert brought_up(two_days).days == 0
-
-
 def test_every_column_of_a_roll_up_is_described(two_days: Store):
     """What the comments of the catalogue are made of: those of all views are a test of theirs."""
     brought_up(two_days)

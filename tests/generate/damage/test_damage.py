@@ -105,6 +105,17 @@ def test_a_generated_run_is_damaged_as_a_dump_that_is_there(tmp_path: Path):
     assert written.dump.read_bytes() == b"".join(damaged([data], damage, 5, len(data)))
 
 
+def test_a_compressed_run_is_cut_as_it_is_stored(tmp_path: Path):
+    scenario, cut = load_scenario("timer"), parse_damage("cut-compressed:60%")
+    complete, stored = (
+        write_run(
+            scenario, "2600P", tmp_path / str(n), intervals=1, compression="gzip", damage=kinds
+        ).dump.read_bytes()
+        for n, kinds in enumerate(([], [cut]))
+    )
+    assert stored == complete[: len(complete) * 60 // 100]
+
+
 def test_a_capture_is_damaged_in_its_bytes_and_not_in_frames(tmp_path: Path):
     scenario = load_scenario("timer")
 
