@@ -273,7 +273,7 @@ def test_no_delta_reaches_across_a_clock_that_was_set(
         assert delta is None or delta == pytest.approx(seconds, abs=1e-3), end
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(
     steps=st.lists(
         st.tuples(st.floats(1, 700), st.sampled_from([0, 0, 0, 15, 60, 300])),
