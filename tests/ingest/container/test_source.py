@@ -115,9 +115,13 @@ READ_ERRORS: dict[str, Pack] = {
 }
 
 
-@pytest.mark.parametrize("number", [errno.EIO, errno.ESTALE])
-@pytest.mark.parametrize("readable", [0.0, 0.5])
-@pytest.mark.parametrize("pack", READ_ERRORS.values(), ids=READ_ERRORS)
+@pytest.mark.parametrize(
+    ("pack", "readable", "number"),
+    [
+        *((pack, readable, errno.EIO) for pack in READ_ERRORS.values() for readable in (0.0, 0.5)),
+        (bytes, 0.5, errno.ESTALE),
+    ],
+)
 def test_what_cannot_be_read_to_its_end_is_no_damage_and_lands_once(
     pack: Pack,
     readable: float,
