@@ -202,8 +202,10 @@ def test_a_difference_of_one_deviation_is_found() -> None:
     assert sum(difference_of_runs(*pair).p <= 0.05 for pair in pairs) > 180
 
 
-def test_an_interval_of_a_run_has_the_sums_behind_its_summary() -> None:
-    found = lab().sql("FROM _run_interval ORDER BY interval_end LIMIT 1")
+def test_an_interval_of_a_run_has_the_sums_behind_its_summary(
+    laboratory: duckdb.DuckDBPyConnection,
+) -> None:
+    found = laboratory.sql("FROM _run_interval ORDER BY interval_end LIMIT 1")
     (row,) = found.fetchall()
     want = {
         **{"run_id": "R1", "system": "LAB", "interval_end": minute(1), "is_steady": True},
