@@ -9,12 +9,15 @@ import pytest
 
 from cpmon.core.errors import CpmonError
 from cpmon.queries import parse, queries, query, query_names
-from tests.reduce.catalogue import TOD_SECOND, insert, lab, minute
+from tests.reduce import conftest as shared
+from tests.reduce.catalogue import TOD_SECOND, insert, minute
+
+con, laboratory = shared.con, shared.laboratory
 
 
-@pytest.fixture(scope="module")
-def con() -> duckdb.DuckDBPyConnection:
-    con = lab()
+@pytest.fixture
+def measured(con: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
+    """The laboratory with times and I/Os of its users."""
     con.execute(
         f"""UPDATE interval.useact SET
               vmdttime = CASE vmduser WHEN 'ANNA' THEN 6 ELSE 3 END * {TOD_SECOND}::BIGINT,
@@ -50,9 +53,9 @@ def test_six_queries_are_shipped_with_title_description_and_documented_parameter
 
 
 def test_busiest_users_add_their_virtual_cpus_but_not_their_time(
-    con: duckdb.DuckDBPyConnection,
+    measured: duckdb.DuckDBPyConnection,
 ) -> None:
-    anna, bert = run(con, "busiest_users")
+    anna, bert = run(measured, "busiest_users")
     assert anna == {
         "system": "LAB",
         "user": "ANNA",
@@ -67,13 +70,13 @@ def test_busiest_users_add_their_virtual_cpus_but_not_their_time(
     assert (bert["user"], bert["cpu_percent"], bert["resident_pages"]) == ("BERT", 6.67, 300)
 
 
-def test_busiest_users_of_a_run_and_only_the_first(con: duckdb.DuckDBPyConnection) -> None:
-    assert [row["user"] for row in run(con, "busiest_users", top=1, run="R1")] == ["ANNA"]
-    assert run(con, "busiest_users", run="NONE") == []
+def test_busiest_users_of_a_run_and_only_the_first(measured: duckdb.DuckDBPyConnection) -> None:
+    assert [row["user"] for row in run(measured, "busiest_users", top=1, run="R1")] == ["ANNA"]
+    assert run(measured, "busiest_users", run="NONE") == []
 
 
-def test_top_users_have_a_list_for_each_kind() -> None:
-    rows = run(lab(), "top_users", top=2)
+def test_top_users_have_a_list_for_each_kind(laboratory: duckdb.DuckDBPyConnection) -> None:
+    rows = run(laboratory, "top_users", top=2)
     assert [(r["kind"], r["rank"], r["user"], r["amount"]) for r in rows] == [
         ("processors", 1, "ANNA", 0.5),  # 42 and 3 s of 90, of both her processors
         ("processors", 2, "DORA", 0.2),  # 3 s of the 15 to her logoff
@@ -83,12 +86,13 @@ def test_top_users_have_a_list_for_each_kind() -> None:
         ("pages a second", 2, "DORA", 1.0),
         ("share of time waiting", 1, "ANNA", 0.094),  # 8, 2, 6 and 1 of 180 samples
     ]
-    assert run(lab(), "top_users", run="NONE") == []
+    assert run(laboratory, "top_users", run="NONE") == []
 
 
 @pytest.mark.parametrize("name", ["busiest_users", "moves_2g_by_processor", "processor_balance"])
-def test_an_interval_belongs_to_the_run_in_which_it_ends(name: str) -> None:
-    con = lab()
+def test_an_interval_belongs_to_the_run_in_which_it_ends(
+    name: str, con: duckdb.DuckDBPyConnection
+) -> None:
     for table in ("useact", "sytrsp", "sytprp"):
         con.execute(f"UPDATE interval.{table} SET tod = tod - INTERVAL 2 SECOND")
     # Samples were taken up to two seconds before the interval ended; the run begins in between.
@@ -96,8 +100,9 @@ def test_an_interval_belongs_to_the_run_in_which_it_ends(name: str) -> None:
     assert {row["measured_s"] for row in run(con, name, run="R1")} == {90.0}
 
 
-def test_processor_balance_names_the_master_and_the_distance_from_the_mean_of_its_type() -> None:
-    con = lab()
+def test_processor_balance_names_the_master_and_the_distance_from_the_mean_of_its_type(
+    con: duckdb.DuckDBPyConnection,
+) -> None:
     of_two_types = run(con, "processor_balance", run="R1")
     assert [row["from_mean_percent"] for row in of_two_types] == [0, 0]
     con.execute("UPDATE interval.sytprp SET pfxcputy = 0")
@@ -111,9 +116,9 @@ def test_processor_balance_names_the_master_and_the_distance_from_the_mean_of_it
 
 
 def test_page_volumes_come_busiest_first_and_others_not_at_all(
-    con: duckdb.DuckDBPyConnection,
+    measured: duckdb.DuckDBPyConnection,
 ) -> None:
-    first, second = run(con, "page_volumes_by_busy")
+    first, second = run(measured, "page_volumes_by_busy")
     assert first == {
         "system": "LAB",
         "device": "0200",
@@ -127,8 +132,8 @@ def test_page_volumes_come_busiest_first_and_others_not_at_all(
     assert (second["device"], second["busy_percent"]) == ("0201", 20.0)
 
 
-def test_moves_below_2g_by_processor(con: duckdb.DuckDBPyConnection) -> None:
-    first, second = run(con, "moves_2g_by_processor")
+def test_moves_below_2g_by_processor(measured: duckdb.DuckDBPyConnection) -> None:
+    first, second = run(measured, "moves_2g_by_processor")
     assert first == {
         "system": "LAB",
         "cpu": 0,
@@ -141,8 +146,7 @@ def test_moves_below_2g_by_processor(con: duckdb.DuckDBPyConnection) -> None:
     assert second["cpu"] == 1
 
 
-def test_a_gap_is_found_within_and_between_dumps() -> None:
-    con = lab()
+def test_a_gap_is_found_within_and_between_dumps(con: duckdb.DuckDBPyConnection) -> None:
     assert run(con, "interval_gaps") == []
     for dump, n, seconds in (("a", 6, 240.0), ("b", 7, 60.0), ("b", 8, 60.0)):
         row = {"system": "LAB", "dump": dump, "interval_end": minute(n), "usual_s": 60.0}
@@ -159,8 +163,9 @@ def test_a_gap_is_found_within_and_between_dumps() -> None:
     assert run(con, "interval_gaps", factor=4.5) == []
 
 
-def test_an_interval_as_long_as_monitor_was_set_to_is_no_gap() -> None:
-    con = lab()
+def test_an_interval_as_long_as_monitor_was_set_to_is_no_gap(
+    con: duckdb.DuckDBPyConnection,
+) -> None:
     for n, usual, minutes in ((3, 1, 1), (4, 1, 1), (9, 5, 5), (14, 5, 5), (34, 5, 20)):
         row = {"system": "LAB", "interval_end": minute(n), "usual_s": 60.0 * usual}
         insert(con, "meta.interval", {**row, "seconds": 60.0 * minutes})

@@ -15,23 +15,22 @@ from cpmon.ingest import ingest
 from cpmon.reduce.reductions.reductions import reductions
 from cpmon.reduce.reports.report import report
 from cpmon.store import Store, connect
-from tests.reduce.catalogue import both, empty_catalogue, insert, minute
+from tests.reduce.catalogue import both, insert, minute
 
 INTERVALS = 4
 
 
 @pytest.fixture
-def con() -> duckdb.DuckDBPyConnection:
+def con(empty: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
     """Path 1A is busy in 15 of 60 samples, then in 30 of 30; path 2B never."""
-    con = empty_catalogue()
-    insert(con, "monitor.mtrprp", {"system": "LAB", "tod": minute(0), "pfxidmdl": "2064"})
+    insert(empty, "monitor.mtrprp", {"system": "LAB", "tod": minute(0), "pfxidmdl": "2064"})
     for n, seconds, samples, busy in ((0, None, None, None), (1, 60, 60, 15), (2, 30, 30, 30)):
         key = {"system": "LAB", "dump": "d", "interval_end": minute(n), "seconds": seconds}
-        insert(con, "meta.interval", {k: key[k] for k in ("system", "interval_end", "seconds")})
-        both(con, "sytcpc", {**key, "hfcount": samples})
+        insert(empty, "meta.interval", {k: key[k] for k in ("system", "interval_end", "seconds")})
+        both(empty, "sytcpc", {**key, "hfcount": samples})
         for path, found in ((0x1A, busy), (0x2B, n and 0)):
-            both(con, "sytcpc_hfchbusy", {**key, "entry": path, "hfchbusy": found})
-    return con
+            both(empty, "sytcpc_hfchbusy", {**key, "entry": path, "hfchbusy": found})
+    return empty
 
 
 def test_busy_is_of_the_samples_of_the_interval(con: duckdb.DuckDBPyConnection):

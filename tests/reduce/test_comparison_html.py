@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from html.parser import HTMLParser
 
+import duckdb
 import pytest
 from msgspec import structs
 
@@ -211,8 +212,7 @@ def test_many_columns_are_printed_across(runs: RunComparison) -> None:
     assert "size: landscape" in render_comparison(many, "html").decode()
 
 
-def test_other_names_than_those_of_runs_head_the_columns() -> None:
-    con = lab()
+def test_other_names_than_those_of_runs_head_the_columns(con: duckdb.DuckDBPyConnection) -> None:
     insert(
         con, "meta.run", {"run_id": "R2", "system": "LAB", "since": minute(0), "until": minute(2)}
     )

@@ -185,7 +185,7 @@ def test_json_has_what_the_text_has_and_says_what_is_missing(regress: Connection
     assert b"<!DOCTYPE html>" in render_explanation(found, "html")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_cache_pair_names_what_enters_the_minidisk_cache(tmp_path: Path) -> None:
     # Published: a read costs CP more with the minidisk cache on, for what it inserts there.
     scenario = load_scenario("linux-dasd-mdc")
@@ -307,7 +307,7 @@ def test_bank_day_names_the_looping_guest(bank: Connection) -> None:
     assert first.value and first.value > 90 and first.high and first.high < 10
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_bank_day_names_ipl_and_looping_guest_by_itself(bank: Connection) -> None:
     found = explain(bank, run="BANKDAY")
     assert ("BANKVM1", "IPL") in names(found, 1)

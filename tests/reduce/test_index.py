@@ -8,7 +8,6 @@ from zoneinfo import ZoneInfo
 
 import duckdb
 import msgspec
-import pytest
 
 from cpmon.reduce.page.content import Window, by_day, file_names, windows
 from cpmon.reduce.page.index import (
@@ -23,15 +22,10 @@ from cpmon.reduce.page.index import (
     read_index,
 )
 from cpmon.reduce.page.page import render_index
-from tests.reduce.catalogue import insert, lab, minute
+from tests.reduce.catalogue import insert, minute
 
 VIENNA = ZoneInfo("Europe/Vienna")
 HOUR = timedelta(hours=1)
-
-
-@pytest.fixture
-def con() -> duckdb.DuckDBPyConnection:
-    return lab()
 
 
 def page(first: datetime, hours: float, href: str = "a.html") -> IndexedPage:

@@ -18,24 +18,23 @@ from cpmon.reduce.reports.report import report
 from cpmon.schemas.registry import layout
 from cpmon.store import Store, connect
 from tests.dumps import dump, fields, interval
-from tests.reduce.catalogue import both, empty_catalogue, insert, minute
+from tests.reduce.catalogue import both, insert, minute
 
 INTERVALS = 4
 SVC, UNKNOWN, UNUSED = (2, "SVC"), (16, None), (7, "SIGP")
 
 
 @pytest.fixture
-def con() -> duckdb.DuckDBPyConnection:
+def con(empty: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
     """Two processors: SVC 60 and 120 times in a minute, then 30 and 0 in half a minute."""
-    con = empty_catalogue()
     for n, seconds in enumerate((None, 60, 30)):
         key = {"system": "LAB", "dump": "d", "interval_end": minute(n), "seconds": seconds}
-        insert(con, "meta.interval", {k: key[k] for k in ("system", "interval_end", "seconds")})
+        insert(empty, "meta.interval", {k: key[k] for k in ("system", "interval_end", "seconds")})
         for cpu, (svc, other) in enumerate((((None, 60, 30), (None, 6, 3)), ((None, 120, 0),) * 2)):
             for (entry, code), counts in ((SVC, svc), (UNKNOWN, other), (UNUSED, (None, 0, 0))):
                 row = {**key, "pfxcpuad": cpu, "entry": entry, "code": code}
-                both(con, "prcins_instruction", {**row, "instructions": counts[n]})
-    return con
+                both(empty, "prcins_instruction", {**row, "instructions": counts[n]})
+    return empty
 
 
 def test_an_instruction_is_counted_on_all_processors(con: duckdb.DuckDBPyConnection):

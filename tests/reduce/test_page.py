@@ -64,17 +64,11 @@ from cpmon.reduce.reports.cells import cell_text
 from cpmon.reduce.reports.report import ReportResult, report
 from cpmon.render.html import COLORS
 from cpmon.render.printing import Format, Style
-from tests.reduce.catalogue import insert, lab, minute
+from tests.reduce.catalogue import insert, minute
 
 UTC = ZoneInfo("UTC")
 VIENNA = ZoneInfo("Europe/Vienna")
 STRANGE = "<b>&\"'\nx"
-
-
-@pytest.fixture
-def con() -> duckdb.DuckDBPyConnection:
-    """System LAB: minutes 1 (60 s) and 2 (30 s) are measured; the run R1 is both."""
-    return lab()
 
 
 @pytest.fixture
@@ -305,10 +299,10 @@ def test_a_line_that_hides_another_is_drawn_in_dashes():
     assert "strokeDash" not in apart["layer"][0]["encoding"]
 
 
-def test_words_of_a_heading_are_whole_again():
+def test_words_of_a_heading_are_whole_again(con: duckdb.DuckDBPyConnection):
     column = ReportColumn("runnable", "Run-|nable")
     assert column.heading == "Runnable"
-    made = listing_of_one("Run-|nable")
+    made = listing_of_one(con, "Run-|nable")
     assert made.heads[0].parts == ("Runnable",)
 
 
@@ -424,8 +418,10 @@ def test_a_report_with_too_many_lines_is_thinned_and_then_cut_with_a_note(
     assert cut.notes[0] == "Only the first 1 of 2 lines; cpmon report has all."
 
 
-def test_names_from_data_are_escaped_wherever_they_stand(window: Window):
-    shown = listing_of_one(STRANGE)
+def test_names_from_data_are_escaped_wherever_they_stand(
+    con: duckdb.DuckDBPyConnection, window: Window
+):
+    shown = listing_of_one(con, STRANGE)
     text = page(
         replace(window, run_id=STRANGE, system=STRANGE),
         facts=((STRANGE, STRANGE),),
@@ -473,8 +469,7 @@ def test_names_from_data_are_escaped_wherever_they_stand(window: Window):
     assert "<!--" not in text
 
 
-def listing_of_one(text: str) -> Listing:
-    con = lab()
+def listing_of_one(con: duckdb.DuckDBPyConnection, text: str) -> Listing:
     found = by_time(con)
     table = found.table.slice(0, 1).append_column("userid", pa.array([text]))
     columns = (ReportColumn("userid", text),)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import duckdb
 import pytest
 
-from tests.reduce.catalogue import TOD_SECOND, close, lab, minute
+from tests.reduce.catalogue import TOD_SECOND, close, minute
 
 
-def test_one_processor_of_the_first_interval() -> None:
-    found = lab().execute(
+def test_one_processor_of_the_first_interval(laboratory: duckdb.DuckDBPyConnection) -> None:
+    found = laboratory.execute(
         "SELECT * FROM processors_by_time WHERE interval_end = ? AND cpu = 0", [minute(1)]
     )
     names = [column[0] for column in found.description or ()]
@@ -54,8 +55,7 @@ def test_one_processor_of_the_first_interval() -> None:
     close(dict(zip(names, values, strict=True)), want)
 
 
-def test_time_that_is_neither_busy_nor_waiting_is_suspended() -> None:
-    con = lab()
+def test_time_that_is_neither_busy_nor_waiting_is_suspended(con: duckdb.DuckDBPyConnection) -> None:
     con.execute("UPDATE interval.sytprp SET pfxtotwt = 0 WHERE pfxcpuad = 0")
     found = con.execute(
         "SELECT suspended_util FROM processors_by_time WHERE interval_end = ? AND cpu = 0",
@@ -64,8 +64,9 @@ def test_time_that_is_neither_busy_nor_waiting_is_suspended() -> None:
     assert found == pytest.approx((0.4,))
 
 
-def test_logical_load_is_of_the_time_in_which_the_processor_was_not_suspended() -> None:
-    con = lab()
+def test_logical_load_is_of_the_time_in_which_the_processor_was_not_suspended(
+    con: duckdb.DuckDBPyConnection,
+) -> None:
     con.execute(f"UPDATE interval.sytprp SET pfxtotwt = {12 * TOD_SECOND} WHERE pfxcpuad = 0")
     row = con.execute(
         "SELECT logical_load, total_util, suspended_util FROM processors_by_time"
@@ -77,8 +78,9 @@ def test_logical_load_is_of_the_time_in_which_the_processor_was_not_suspended() 
     assert con.execute("SELECT count(logical_load) FROM processors_by_time").fetchone() == (0,)
 
 
-def test_the_sie_rate_is_the_sum_of_all_counters_that_records_have() -> None:
-    con = lab()
+def test_the_sie_rate_is_the_sum_of_all_counters_that_records_have(
+    con: duckdb.DuckDBPyConnection,
+) -> None:
     rate = "SELECT sie_rate FROM processors_by_time WHERE interval_end = ? AND cpu = 0"
     con.execute("UPDATE interval.sytprp SET pfxfstxc = 600, pfxfst44 = 1200")
     assert con.execute(rate, [minute(1)]).fetchone() == ((6000 + 600 + 1200) / 60,)
@@ -87,6 +89,6 @@ def test_the_sie_rate_is_the_sum_of_all_counters_that_records_have() -> None:
     assert con.execute(rate, [minute(1)]).fetchone() == ((6000 + 1800 + 600) / 60,)
 
 
-def test_each_processor_has_one_row_an_interval() -> None:
-    count = lab().execute("SELECT count(*), count(seconds) FROM processors_by_time").fetchone()
+def test_each_processor_has_one_row_an_interval(laboratory: duckdb.DuckDBPyConnection) -> None:
+    count = laboratory.execute("SELECT count(*), count(seconds) FROM processors_by_time").fetchone()
     assert count == (6, 4)

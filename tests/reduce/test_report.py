@@ -12,12 +12,7 @@ from cpmon.reduce.reductions.reductions import reduction
 from cpmon.reduce.reports.report import report
 from cpmon.reduce.reports.report_names import find_report, report_names
 from cpmon.reduce.reports.report_text import render_report
-from tests.reduce.catalogue import empty_catalogue, insert, lab, minute
-
-
-@pytest.fixture(scope="module")
-def con() -> duckdb.DuckDBPyConnection:
-    return lab()
+from tests.reduce.catalogue import empty_catalogue, insert, minute
 
 
 def test_the_mean_line_is_sums_over_sums(con: duckdb.DuckDBPyConnection) -> None:
@@ -126,8 +121,7 @@ def test_an_unknown_name_suggests_the_nearest(con: duckdb.DuckDBPyConnection) ->
     assert caught.value.remedy == "did you mean LAB?"
 
 
-def test_several_systems_need_a_choice() -> None:
-    con = lab()
+def test_several_systems_need_a_choice(con: duckdb.DuckDBPyConnection) -> None:
     insert(con, "meta.interval", {"system": "OTHER", "interval_end": minute(1), "seconds": 60.0})
     with pytest.raises(CpmonError) as caught:
         report(con, "SYSTEM_SUMMARY_BY_TIME")
@@ -154,8 +148,9 @@ def test_an_empty_store_says_so() -> None:
     assert caught.value.remedy == "ingest a dump first"
 
 
-def test_the_mean_leaves_out_the_time_of_records_that_lack_the_counter() -> None:
-    con = lab()
+def test_the_mean_leaves_out_the_time_of_records_that_lack_the_counter(
+    con: duckdb.DuckDBPyConnection,
+) -> None:
     con.execute("UPDATE interval.sytrsp SET plsmvb2g = NULL WHERE interval_end = ?", [minute(1)])
     mean = report(con, "SYSTEM_SUMMARY2_BY_TIME").mean
     assert mean["move_2g_rate"] == pytest.approx(66 / 30)  # over all 90 s it would be 0.73
@@ -174,8 +169,9 @@ def test_a_report_without_processors_refuses_one(con: duckdb.DuckDBPyConnection)
         report(con, "SYSTEM_SUMMARY_BY_TIME", objects={"cpu": 1})
 
 
-def test_missing_records_are_blank_and_named_with_their_columns() -> None:
-    con = lab()
+def test_missing_records_are_blank_and_named_with_their_columns(
+    con: duckdb.DuckDBPyConnection,
+) -> None:
     con.execute("DELETE FROM interval.useact")
     con.execute("DELETE FROM interval.sytrsp WHERE interval_end = ?", [minute(2)])
     result = report(con, "SYSTEM_SUMMARY2_BY_TIME")

@@ -17,7 +17,6 @@ from cpmon.reduce.reports.report_names import (
     report_names,
 )
 from cpmon.reduce.reports.report_text import render_report
-from tests.reduce.catalogue import lab
 
 
 @pytest.mark.parametrize(
@@ -49,11 +48,12 @@ def test_a_report_found_so_says_what_it_lacks():
     assert find_report("FCX113").notes[-1].text.endswith("is USER_PAGING here.")
 
 
-def test_a_log_by_time_has_a_line_for_each_interval_and_object():
-    con: duckdb.DuckDBPyConnection = lab()
+def test_a_log_by_time_has_a_line_for_each_interval_and_object(
+    laboratory: duckdb.DuckDBPyConnection,
+):
     assert find_report("spin_locks").lines is Lines.OBJECT
     assert find_report("locklog").lines is Lines.TIME
-    whole, log = (report(con, name) for name in ("LOCKACT", "LOCKLOG"))
+    whole, log = (report(laboratory, name) for name in ("LOCKACT", "LOCKLOG"))
     assert log.table.num_rows > whole.table.num_rows
     keys = [(row["interval_end"], row["lock"]) for row in log.table.to_pylist()]
     assert keys == sorted(keys, key=lambda key: key[0]) and len(set(keys)) == len(keys)

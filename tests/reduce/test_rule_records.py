@@ -66,9 +66,9 @@ def scope(system: str | None, first: date) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("system", "day", "met"),
     [
-        ("ALPHA", DAYS[0], "monitor-data-lost"),
+        pytest.param("ALPHA", DAYS[0], "monitor-data-lost", marks=pytest.mark.long),
         ("ALPHA", DAYS[2], "monitor-gap"),
-        ("BETA", DAYS[1], "processor-busy"),
+        pytest.param("BETA", DAYS[1], "processor-busy", marks=pytest.mark.long),
         (None, DAYS[1], "user-looping"),
     ],
 )

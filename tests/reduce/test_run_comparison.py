@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import duckdb
 import numpy as np
@@ -34,7 +34,7 @@ from cpmon.reduce.compare.run_comparison import (
     difference_of_runs,
 )
 from cpmon.reduce.metrics import compared_metrics
-from tests.reduce.catalogue import TOD_SECOND, close, empty_catalogue, insert, lab, minute
+from tests.reduce.catalogue import TOD_SECOND, close, insert, lab, minute
 
 NAN = np.nan
 
@@ -202,8 +202,10 @@ def test_a_difference_of_one_deviation_is_found() -> None:
     assert sum(difference_of_runs(*pair).p <= 0.05 for pair in pairs) > 180
 
 
-def test_an_interval_of_a_run_has_the_sums_behind_its_summary() -> None:
-    found = lab().sql("FROM _run_interval ORDER BY interval_end LIMIT 1")
+def test_an_interval_of_a_run_has_the_sums_behind_its_summary(
+    laboratory: duckdb.DuckDBPyConnection,
+) -> None:
+    found = laboratory.sql("FROM _run_interval ORDER BY interval_end LIMIT 1")
     (row,) = found.fetchall()
     want = {
         **{"run_id": "R1", "system": "LAB", "interval_end": minute(1), "is_steady": True},
@@ -305,13 +307,12 @@ def add_run(
 
 
 @pytest.fixture
-def con() -> Iterator[duckdb.DuckDBPyConnection]:
+def con(empty: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
     """Runs A and B of twelve intervals, B 6 s busier and as much under SIE; C of five."""
-    with empty_catalogue() as made:
-        add_run(made, "A", "SA", busy=33, emulation=21, n=12)
-        add_run(made, "B", "SB", busy=39, emulation=21.2, n=12, first=-1)
-        add_run(made, "C", "SC", busy=39, emulation=21.2, n=5, first=-1)
-        yield made
+    add_run(empty, "A", "SA", busy=33, emulation=21, n=12)
+    add_run(empty, "B", "SB", busy=39, emulation=21.2, n=12, first=-1)
+    add_run(empty, "C", "SC", busy=39, emulation=21.2, n=5, first=-1)
+    return empty
 
 
 def by_label(found: RunComparison, run: str) -> dict[str, MetricLine]:
@@ -439,15 +440,16 @@ def load(con: duckdb.DuckDBPyConnection, run: str, counts: Sequence[int]) -> Non
         insert(con, "meta.throughput", {**row, "transactions": count})
 
 
-def test_a_whole_run_that_differs_the_other_way_is_no_change() -> None:
-    with empty_catalogue() as con:
-        for run, busy in (("A", 33), ("B", 39)):
-            add_run(con, run, f"S{run}", busy=busy, emulation=21, n=14)
-        load(con, "A", [100] * 14)
-        # Over the run 546 s for 2210 transactions, in the steady state 468 s for 960.
-        load(con, "B", [625, 625, *[80] * 12])
-        con.execute("UPDATE meta.run SET steady_since = ? WHERE run_id = 'B'", [minute(2)])
-        line = by_label(compare_runs(con, ["B"], "A"), "B")["Total CPU/Tx"]
+def test_a_whole_run_that_differs_the_other_way_is_no_change(
+    empty: duckdb.DuckDBPyConnection,
+) -> None:
+    for run, busy in (("A", 33), ("B", 39)):
+        add_run(empty, run, f"S{run}", busy=busy, emulation=21, n=14)
+    load(empty, "A", [100] * 14)
+    # Over the run 546 s for 2210 transactions, in the steady state 468 s for 960.
+    load(empty, "B", [625, 625, *[80] * 12])
+    empty.execute("UPDATE meta.run SET steady_since = ? WHERE run_id = 'B'", [minute(2)])
+    line = by_label(compare_runs(empty, ["B"], "A"), "B")["Total CPU/Tx"]
     assert [p.text for p in line.printed] == ["330.000", "247.059"]
     assert line.reason == "in the steady state alone the runs differ the other way"
 

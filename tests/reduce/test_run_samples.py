@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import duckdb
 import pytest
 
-from tests.reduce.catalogue import empty_catalogue, insert, lab
+from tests.reduce.catalogue import empty_catalogue, insert
 
 
-def test_every_companion_gives_its_measures():
-    found = lab().sql("SELECT measure, value FROM run_samples WHERE sample = 2").fetchall()
+def test_every_companion_gives_its_measures(laboratory: duckdb.DuckDBPyConnection):
+    found = laboratory.sql("SELECT measure, value FROM run_samples WHERE sample = 2").fetchall()
     # users ANNA and BERT each did 100 I/Os, 2 reads and hold 200 and 90 pages
     assert dict(found) == {
         "duration_s": 12,
@@ -42,8 +43,10 @@ def test_a_rate_of_zero_has_no_seconds():
     assert con.sql("FROM run_sample_summary WHERE measure = 'read_s'").fetchall() == []
 
 
-def test_samples_are_taken_together_with_a_deviation_that_divides_by_n():
-    row = lab().sql(
+def test_samples_are_taken_together_with_a_deviation_that_divides_by_n(
+    laboratory: duckdb.DuckDBPyConnection,
+):
+    row = laboratory.sql(
         "SELECT samples, total, mean, sd FROM run_sample_summary WHERE measure = 'cp_cpu_cs'"
     )
     # 30 and 50: deviations of 10 each

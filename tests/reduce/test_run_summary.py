@@ -5,7 +5,7 @@ from __future__ import annotations
 import duckdb
 import pytest
 
-from tests.reduce.catalogue import close, insert, lab, minute
+from tests.reduce.catalogue import close, insert, minute
 
 
 def summary(con: duckdb.DuckDBPyConnection, run: str = "R1") -> dict[str, object]:
@@ -23,7 +23,7 @@ def window(con: duckdb.DuckDBPyConnection, since: float, until: float) -> None:
     )
 
 
-def test_a_run_of_two_unequal_intervals() -> None:
+def test_a_run_of_two_unequal_intervals(laboratory: duckdb.DuckDBPyConnection) -> None:
     busy, emulation, elapsed = 90 + 18, 42 + 7.5, 90
     tx = (600 + 750) / 90
     want = {
@@ -81,11 +81,10 @@ def test_a_run_of_two_unequal_intervals() -> None:
         "hw_emul_util_per_user": 36 / 90 / 2 / 2,
         "hw_cp_util_per_user": 81 / 90 / 2 / 2,
     }
-    close(summary(lab()), want, rel=1e-5)
+    close(summary(laboratory), want, rel=1e-5)
 
 
-def test_an_interval_belongs_to_the_run_in_which_it_ends() -> None:
-    con = lab()
+def test_an_interval_belongs_to_the_run_in_which_it_ends(con: duckdb.DuckDBPyConnection) -> None:
     insert(
         con,
         "meta.run",
@@ -99,8 +98,9 @@ def test_an_interval_belongs_to_the_run_in_which_it_ends() -> None:
     assert late["hw_total_util_per_user"] is None
 
 
-def test_figures_are_of_the_steady_state_and_time_per_transaction_is_of_the_whole_run() -> None:
-    con = lab()
+def test_figures_are_of_the_steady_state_and_time_per_transaction_is_of_the_whole_run(
+    con: duckdb.DuckDBPyConnection,
+) -> None:
     whole = summary(con)
     con.execute("UPDATE meta.run SET steady_since = ?", [minute(1)])
     steady = summary(con)
@@ -117,8 +117,9 @@ def test_figures_are_of_the_steady_state_and_time_per_transaction_is_of_the_whol
     assert steady["cpu_per_tx_ms"] == pytest.approx(1000 * 108 / 1350)
 
 
-def test_a_steady_state_that_ends_early_leaves_out_what_comes_behind_it() -> None:
-    con = lab()
+def test_a_steady_state_that_ends_early_leaves_out_what_comes_behind_it(
+    con: duckdb.DuckDBPyConnection,
+) -> None:
     con.execute("UPDATE meta.run SET steady_until = ?", [minute(1)])
     got = summary(con)
     assert got["total_util"] == pytest.approx(90 / 120)
@@ -128,53 +129,55 @@ def test_a_steady_state_that_ends_early_leaves_out_what_comes_behind_it() -> Non
 
 @pytest.mark.parametrize("level", ["5.2.0", "6.1.0", None])
 def test_from_5_2_on_and_at_an_unknown_level_fast_entries_are_diagnoses_44(
-    level: str | None,
+    level: str | None, con: duckdb.DuckDBPyConnection
 ) -> None:
-    con = lab()
     con.execute("UPDATE meta.run SET cp_level = ?", [level])
     assert summary(con)["diag44_fast_rate"] == pytest.approx(2 * (900 + 1800) / 90)
 
 
 @pytest.mark.parametrize("level", ["4.2.0 + VM62840", "5.1.0"])
-def test_before_5_2_no_diagnose_44_takes_the_fast_path(level: str) -> None:
-    con = lab()
+def test_before_5_2_no_diagnose_44_takes_the_fast_path(
+    level: str, con: duckdb.DuckDBPyConnection
+) -> None:
     con.execute("UPDATE meta.run SET cp_level = ?", [level])
     assert summary(con)["diag44_fast_rate"] == 0
 
 
-def test_pages_above_2_gb_are_not_known_without_size_or_available_list() -> None:
-    con = lab()
+def test_pages_above_2_gb_are_not_known_without_size_or_available_list(
+    con: duckdb.DuckDBPyConnection,
+) -> None:
     con.execute("UPDATE interval.sytrsg SET rsa2gavl = NULL, rsacplkg = NULL")  # before 5.2.0
     assert summary(con)["resident_above_2g"] is None
-    con = lab()
+    con.rollback()
+    con.begin()
     con.execute("DELETE FROM monitor.mtrmem")
     assert summary(con)["resident_above_2g"] is None
 
 
-def test_no_page_is_above_2_gb_where_no_storage_is() -> None:
-    con = lab()
+def test_no_page_is_above_2_gb_where_no_storage_is(con: duckdb.DuckDBPyConnection) -> None:
     con.execute("UPDATE monitor.mtrmem SET rsagstor = ?", [1 << 31])
     con.execute("UPDATE interval.sytrsg SET rsa2gavl = NULL, rsacplkg = NULL")
     assert summary(con)["resident_above_2g"] == 0
 
 
-def test_the_size_of_storage_in_force_is_the_latest_before_the_interval_ended() -> None:
-    con = lab()
+def test_the_size_of_storage_in_force_is_the_latest_before_the_interval_ended(
+    con: duckdb.DuckDBPyConnection,
+) -> None:
     grown = (524_288 + 5000) * 4096
     insert(con, "monitor.mtrmem", {"system": "LAB", "tod": minute(1.5), "rsagstor": grown})
     assert summary(con)["resident_above_2g"] == ((1000 - 410) + (5000 - 420)) / 2
 
 
-def test_the_first_sample_adds_nothing_even_where_the_window_holds_it() -> None:
-    con = lab()
+def test_the_first_sample_adds_nothing_even_where_the_window_holds_it(
+    con: duckdb.DuckDBPyConnection,
+) -> None:
     before = summary(con)
     con.execute("UPDATE meta.run SET since = $1, steady_since = $1", [minute(-5)])
     after = summary(con)
     close(after, {**before, "since": minute(-5)})
 
 
-def test_companion_lines_outside_the_window_do_not_count() -> None:
-    con = lab()
+def test_companion_lines_outside_the_window_do_not_count(con: duckdb.DuckDBPyConnection) -> None:
     window(con, 1, 2)
     assert summary(con)["tx_rate"] == pytest.approx(750 / 30)
     window(con, 0, 1)
@@ -182,21 +185,24 @@ def test_companion_lines_outside_the_window_do_not_count() -> None:
     assert summary(con)["cpu_per_tx_ms"] == pytest.approx(1000 * 90 / 600)
 
 
-def test_a_companion_clock_that_is_milliseconds_late_keeps_its_last_line() -> None:
-    con = lab()
+def test_a_companion_clock_that_is_milliseconds_late_keeps_its_last_line(
+    con: duckdb.DuckDBPyConnection,
+) -> None:
     con.execute("UPDATE meta.throughput SET interval_end = interval_end + INTERVAL 5 MILLISECOND")
     assert summary(con)["tx_rate"] == pytest.approx(1350 / 90)
 
 
-def test_a_companion_clock_that_is_late_adds_no_line_at_the_start() -> None:
-    con = lab()
+def test_a_companion_clock_that_is_late_adds_no_line_at_the_start(
+    con: duckdb.DuckDBPyConnection,
+) -> None:
     con.execute("UPDATE meta.throughput SET interval_end = interval_end + INTERVAL 5 MILLISECOND")
     window(con, 1, 2)
     assert summary(con)["tx_rate"] == pytest.approx(750 / 30)
 
 
-def test_a_companion_line_of_a_later_measurement_does_not_count() -> None:
-    con = lab()
+def test_a_companion_line_of_a_later_measurement_does_not_count(
+    con: duckdb.DuckDBPyConnection,
+) -> None:
     window(con, 0, 2.1)  # a little room, as run files have
     after = {"run_id": "R1", "interval_end": minute(60), "seconds": 60.0}
     insert(con, "meta.throughput", {**after, "transactions": 9999})
@@ -206,16 +212,14 @@ def test_a_companion_line_of_a_later_measurement_does_not_count() -> None:
     assert got["hw_total_util_per_user"] == pytest.approx(117 / 90 / 2 / 2)
 
 
-def test_a_companion_line_longer_than_the_run_counts() -> None:
-    con = lab()
+def test_a_companion_line_longer_than_the_run_counts(con: duckdb.DuckDBPyConnection) -> None:
     con.execute("DELETE FROM meta.throughput")
     hour = {"run_id": "R1", "interval_end": minute(30), "seconds": 3600.0, "transactions": 7200}
     insert(con, "meta.throughput", hour)
     assert summary(con)["tx_rate"] == pytest.approx(2)
 
 
-def test_a_run_without_any_data_is_there_and_all_null() -> None:
-    con = lab()
+def test_a_run_without_any_data_is_there_and_all_null(con: duckdb.DuckDBPyConnection) -> None:
     insert(
         con,
         "meta.run",
@@ -227,8 +231,9 @@ def test_a_run_without_any_data_is_there_and_all_null() -> None:
     assert all(value is None for name, value in none.items() if name not in given)
 
 
-def test_without_expanded_storage_users_have_the_other_pages() -> None:
-    con = lab()
+def test_without_expanded_storage_users_have_the_other_pages(
+    con: duckdb.DuckDBPyConnection,
+) -> None:
     con.execute("UPDATE interval.useact SET vmdctxbk = NULL")
     assert summary(con)["total_pages_per_user"] is None  # no record says of which level they are
     system = {"system": "LAB", "tod": minute(0), "hcpcpeid": "06030000"}
@@ -240,8 +245,9 @@ def test_without_expanded_storage_users_have_the_other_pages() -> None:
     assert summary(con)["total_pages_per_user"] is None
 
 
-def test_a_volume_is_busy_with_the_ios_that_were_not_timed_too() -> None:
-    con = lab()
+def test_a_volume_is_busy_with_the_ios_that_were_not_timed_too(
+    con: duckdb.DuckDBPyConnection,
+) -> None:
     # Most I/Os of one volume were timed, and the disk alone was active a tenth of the time.
     con.execute(
         "UPDATE interval.ioddev SET scgcount = 0.8 * scgssch, scmdatim = 0.1 * seconds / 128e-6"
@@ -250,22 +256,21 @@ def test_a_volume_is_busy_with_the_ios_that_were_not_timed_too() -> None:
     assert summary(con)["page_volume_busy"] == pytest.approx((0.6 / 0.8 + 0.2) / 2, rel=1e-5)
 
 
-def test_a_volume_is_not_busy_for_longer_than_the_interval() -> None:
-    con = lab()
+def test_a_volume_is_not_busy_for_longer_than_the_interval(con: duckdb.DuckDBPyConnection) -> None:
     con.execute("UPDATE interval.ioddev SET scgssch = 3 * scgssch WHERE rdevdev = 512")
     got = summary(con)
     assert got["page_volumes"] == 1
     assert got["page_volume_busy"] == pytest.approx(0.2, rel=1e-5)
 
 
-def test_a_volume_whose_ios_were_not_timed_in_an_interval_counts_in_the_other() -> None:
-    con = lab()
+def test_a_volume_whose_ios_were_not_timed_in_an_interval_counts_in_the_other(
+    con: duckdb.DuckDBPyConnection,
+) -> None:
     con.execute("UPDATE interval.ioddev SET scgcount = 0 WHERE rdevdev = 512 AND seconds = 30")
     assert summary(con)["page_volume_busy"] == pytest.approx((0.5 + 0.2) / 2, rel=1e-5)
 
 
-def test_a_volume_that_is_silent_is_left_out_of_the_mean() -> None:
-    con = lab()
+def test_a_volume_that_is_silent_is_left_out_of_the_mean(con: duckdb.DuckDBPyConnection) -> None:
     con.execute("DELETE FROM interval.ioddev WHERE rdevdev = ?", [0x201])
     got = summary(con)
     assert got["page_volumes"] == 1

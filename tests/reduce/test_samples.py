@@ -5,6 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from statistics import mean, pstdev
 
+import duckdb
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,7 +18,6 @@ from cpmon.reduce.compare.change_test import (
     read_samples,
     statistic,
 )
-from tests.reduce.catalogue import lab
 
 
 def numbers(*values: float | str) -> list[Decimal]:
@@ -96,16 +96,18 @@ def test_a_level_of_confidence_is_cut_to_whole_percent(
     assert confidence(numbers(*those), numbers(*these)) == level
 
 
-def test_the_measures_that_a_spec_may_name_are_those_of_the_view():
-    found = lab().sql("SELECT DISTINCT measure FROM run_samples").fetchall()
+def test_the_measures_that_a_spec_may_name_are_those_of_the_view(
+    laboratory: duckdb.DuckDBPyConnection,
+):
+    found = laboratory.sql("SELECT DISTINCT measure FROM run_samples").fetchall()
     assert {measure for (measure,) in found} == set(MEASURES)
 
 
-def test_samples_are_read_by_run_and_measure():
-    found = read_samples(lab(), ["R1", "R2"], ["cp_cpu_cs", "read_s"])
+def test_samples_are_read_by_run_and_measure(laboratory: duckdb.DuckDBPyConnection):
+    found = read_samples(laboratory, ["R1", "R2"], ["cp_cpu_cs", "read_s"])
     # 4000 KB and 8000 KB at 800 KB/s
     assert found == {
         ("R1", "cp_cpu_cs"): {1: 30, 2: 50},
         ("R1", "read_s"): {1: 5, 2: 10},
     }
-    assert read_samples(lab(), ["R1"], []) == {}
+    assert read_samples(laboratory, ["R1"], []) == {}

@@ -13,31 +13,30 @@ from cpmon.ingest import ingest
 from cpmon.reduce.reductions.reductions import reductions
 from cpmon.reduce.reports.report import report
 from cpmon.store import Store, connect
-from tests.reduce.catalogue import close, empty_catalogue, insert, lab, minute
+from tests.reduce.catalogue import close, insert, lab, minute
 
 GIB = 1 << 30
 GUESTS = [f"LINUX{n:03}" for n in range(1, 16)]
 
 
 @pytest.fixture
-def con() -> duckdb.DuckDBPyConnection:
+def con(empty: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
     """The published example: 15 guests of 1 GB on a system of 10 GB."""
-    con = empty_catalogue()
     began = {"system": "LAB", "tod": minute(-1)}
-    insert(con, "monitor.mtrmem", {**began, "rsagstor": 10 * GIB})
+    insert(empty, "monitor.mtrmem", {**began, "rsagstor": 10 * GIB})
     for guest in GUESTS:
-        insert(con, "monitor.mtrusr", {**began, "vmduser": guest, "ascdefsz": GIB - 1})
+        insert(empty, "monitor.mtrusr", {**began, "vmduser": guest, "ascdefsz": GIB - 1})
     for n in range(2):
         key = {"system": "LAB", "interval_end": minute(n), "seconds": 60 if n else None}
-        insert(con, "meta.interval", {**key, "previous_end": minute(n - 1) if n else None})
-        insert(con, "interval.sytrsg", {**key, "rsanonpg": 900, "sysrsvpg": 50})
+        insert(empty, "meta.interval", {**key, "previous_end": minute(n - 1) if n else None})
+        insert(empty, "interval.sytrsg", {**key, "rsanonpg": 900, "sysrsvpg": 50})
         thresholds = {"rsaavllt": 80, "rsaavlht": 120, "rsaavllg": 800, "rsaavlhg": 1200}
-        insert(con, "interval.storsg", {**key, **thresholds})
+        insert(empty, "interval.storsg", {**key, **thresholds})
         for guest in GUESTS:
             for cpu in range(2):  # storage belongs to the user, not to its processors
                 row = {"vmduser": guest, "vmdcpuad": cpu, "vmdctpvr": 100}
-                insert(con, "interval.useact", {**key, **row})
-    return con
+                insert(empty, "interval.useact", {**key, **row})
+    return empty
 
 
 def storage(con: duckdb.DuckDBPyConnection) -> dict[str, object]:

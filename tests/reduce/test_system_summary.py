@@ -5,12 +5,7 @@ from __future__ import annotations
 import duckdb
 import pytest
 
-from tests.reduce.catalogue import TOD_SECOND, close, empty_catalogue, insert, lab, minute
-
-
-@pytest.fixture(scope="module")
-def con() -> duckdb.DuckDBPyConnection:
-    return lab()
+from tests.reduce.catalogue import TOD_SECOND, close, empty_catalogue, insert, minute
 
 
 def row(con: duckdb.DuckDBPyConnection, view: str, n: int) -> dict[str, object]:
@@ -141,16 +136,18 @@ def test_the_length_of_a_gap_is_not_the_length_of_an_interval() -> None:
     assert row(con, "system_summary_by_time", 9)["seconds"] is None
 
 
-def test_the_master_is_unknown_without_configuration_records() -> None:
-    con = lab()
+def test_the_master_is_unknown_without_configuration_records(
+    con: duckdb.DuckDBPyConnection,
+) -> None:
     con.execute("DELETE FROM monitor.mtrprp")
     got = row(con, "system_summary2_by_time", 1)
     assert got["master_total_util"] is None
     assert got["spin_lock_rate"] == 1500
 
 
-def test_the_configuration_in_force_is_the_latest_before_the_interval_ended() -> None:
-    con = lab()
+def test_the_configuration_in_force_is_the_latest_before_the_interval_ended(
+    con: duckdb.DuckDBPyConnection,
+) -> None:
     insert(
         con,
         "monitor.mtrprp",
@@ -162,7 +159,8 @@ def test_the_configuration_in_force_is_the_latest_before_the_interval_ended() ->
     assert row(con, "system_summary2_by_time", 2)["master_total_util"] == pytest.approx(0.1)
 
 
-def test_another_systems_configuration_does_not_name_the_master() -> None:
-    con = lab()
+def test_another_systems_configuration_does_not_name_the_master(
+    con: duckdb.DuckDBPyConnection,
+) -> None:
     con.execute("UPDATE monitor.mtrprp SET system = 'OTHER'")
     assert row(con, "system_summary2_by_time", 1)["master_total_util"] is None

@@ -12,26 +12,25 @@ from cpmon.ingest import ingest
 from cpmon.reduce.reductions.reductions import reductions
 from cpmon.reduce.reports.report import report
 from cpmon.store import Store, connect
-from tests.reduce.catalogue import empty_catalogue, insert, minute
+from tests.reduce.catalogue import insert, minute
 
 CALLED = {"vmdactno": "LAB00001", "vmdgrpn": "", "vmdbyval": "ADMIN"}
 
 
 @pytest.fixture
-def con() -> duckdb.DuckDBPyConnection:
+def con(empty: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
     """ANNA has two processors, one of them later; her storage and reserve change at a logon."""
-    con = empty_catalogue()
     user = {"system": "LAB", "vmduser": "ANNA", "vmdrelsh": 200, **CALLED}
     small, large = ({"ascdefsz": (n << 20) - 1, "vmdmxrvp": n * 10} for n in (64, 128))
-    insert(con, "monitor.mtrusr", {**user, **small, "tod": minute(-1)})
-    insert(con, "monitor.uselon", {**user, **large, "tod": minute(1.5)})
+    insert(empty, "monitor.mtrusr", {**user, **small, "tod": minute(-1)})
+    insert(empty, "monitor.uselon", {**user, **large, "tod": minute(1.5)})
     for n in range(3):
         key = {"system": "LAB", "vmduser": "ANNA", "seconds": 60 if n else None}
         key |= {"interval_end": minute(n), "calmesa": True, "calmesam": n == 2}
-        insert(con, "meta.interval", {"system": "LAB", "interval_end": minute(n), "seconds": 60})
+        insert(empty, "meta.interval", {"system": "LAB", "interval_end": minute(n), "seconds": 60})
         for cpu in range(1 + (n == 2)):
-            insert(con, "interval.useact", {**key, "vmdcpuad": cpu, "vmdctpvr": 10})
-    return con
+            insert(empty, "interval.useact", {**key, "vmdcpuad": cpu, "vmdctpvr": 10})
+    return empty
 
 
 def test_settings_hold_from_their_record_on(con: duckdb.DuckDBPyConnection):

@@ -10,7 +10,7 @@ import pytest
 from cpmon.core.errors import CpmonError
 from cpmon.reduce.reports.report import report
 from cpmon.reduce.reports.report_text import render_reports
-from tests.reduce.catalogue import TOD_SECOND, close, insert, lab, minute
+from tests.reduce.catalogue import TOD_SECOND, close, insert, minute
 from tests.reduce.rows import rows
 
 
@@ -234,8 +234,7 @@ def test_a_class_is_charged_for_what_its_members_used(con: duckdb.DuckDBPyConnec
     assert any("left out of sums" in note and PAGES_UNKNOWN in note for note in notes)
 
 
-def test_page_months_are_of_pages_below_and_above_2_gb() -> None:
-    con = lab()
+def test_page_months_are_of_pages_below_and_above_2_gb(con: duckdb.DuckDBPyConnection) -> None:
     con.execute("UPDATE interval.useact SET vmdctpvg = 1000 WHERE vmduser = 'ANNA'")
     key = ["STAFF", minute(1)]
     (found,) = rows(con, "charges_by_time", "class = ? AND interval_end = ?", key)

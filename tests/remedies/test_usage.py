@@ -5,13 +5,17 @@ from __future__ import annotations
 import ast
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
+import click
 import pytest
 
 from cpmon.cli.main import Status
+from cpmon.cli.main import cpmon as all_commands
 from tests.cli.answer import Cpmon
+from tests.commands import leaves
 from tests.remedies.conftest import dump_of
 
 Case = tuple[str, str, str]
@@ -260,6 +264,12 @@ CASES: list[Case] = [
 ]
 
 
+TYPED = sorted(
+    {" ".join(right.split()[:2]): right for _, _, right in CASES if "LAB" not in right}.values()
+)
+"""One for each command; the others are read, and tests of the commands do the like."""
+
+
 @pytest.fixture(scope="module")
 def places(landed: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """What stands for the words in capitals."""
@@ -282,38 +292,40 @@ def places(landed: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, 
     shutil.copytree(landed, found["COPY"])
     return {
         "TINY": str(landed),
+        "LAB": str(landed),
         **{word: str(path) for word, path in found.items()},
     }
 
 
-@pytest.mark.parametrize(
-    ("said", "wrong", "right"),
-    [
-        pytest.param(
-            *case,
-            marks=[pytest.mark.slow] if "LAB" in case[1] or "--html" in case[1] else [],
-        )
-        for case in CASES
-    ],
-)
-def test_what_is_written_as_the_message_says_is_taken(
-    said: str,
-    wrong: str,
-    right: str,
-    request: pytest.FixtureRequest,
-    cpmon: Cpmon,
-    places: dict[str, str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-):
+@pytest.fixture
+def filled(
+    places: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[str], list[str]]:
+    """The words of a line, with what those in capitals stand for."""
     monkeypatch.chdir(tmp_path)
-    words = {**places, "OUT": str(tmp_path / "out"), "OUT.svg": str(tmp_path / "out.svg")}
-    if "LAB" in wrong:
-        words["LAB"] = str(request.getfixturevalue("runs"))
-    refused = cpmon(*[words.get(word, word) for word in wrong.split()])
+    here = {**places, "OUT": str(tmp_path / "out"), "OUT.svg": str(tmp_path / "out.svg")}
+    return lambda line: [here.get(word, word) for word in line.split()]
+
+
+@pytest.mark.parametrize(("said", "wrong", "right"), CASES)
+def test_what_cannot_be_taken_is_refused_and_what_the_message_says_can_be_read(
+    said: str, wrong: str, right: str, cpmon: Cpmon, filled: Callable[[str], list[str]]
+):
+    refused = cpmon(*filled(wrong))
     assert refused.status is Status.USAGE
     assert re.search(".*".join(map(re.escape, said.split("{}"))), refused.err), refused.err
-    done = cpmon(*[words.get(word, word) for word in right.split()])
+    words, commands = filled(right), dict(leaves())
+    name = " ".join(words[:2]) if " ".join(words[:2]) in commands else words[0]
+    given = words[len(name.split()) :]
+    with suppress(click.exceptions.Exit):  # of --list
+        commands[name].make_context(
+            name, given, parent=click.Context(all_commands, info_name="cpmon")
+        )
+
+
+@pytest.mark.parametrize("right", TYPED)
+def test_what_a_message_says_is_done(right: str, cpmon: Cpmon, filled: Callable[[str], list[str]]):
+    done = cpmon(*filled(right))
     assert done.status in (Status.DONE, Status.WARNINGS), done.err
 
 

@@ -53,10 +53,12 @@ OPTIONS = ("--system", "--run", "--user", "--shift", "--tz")
 PIPED = ("markdown", "table", "text")
 
 
-def some(names: Iterable[object], every: int) -> list[object]:
-    """All names; those but every fifth or so are left to the slow tests."""
+def some(
+    names: Iterable[object], every: int, others: pytest.MarkDecorator = pytest.mark.long
+) -> list[object]:
+    """All names; those but every fifth or so are left to the long tests, or to `others`."""
     return [
-        pytest.param(name, marks=[] if number % every == 0 else [pytest.mark.slow])
+        pytest.param(name, marks=[] if number % every == 0 else [others])
         for number, name in enumerate(names)
     ]
 
@@ -256,7 +258,7 @@ def test_a_table_page_holds_names_as_text(cpmon: Cpmon, lab: Path, tmp_path: Pat
         assert not {"b", "i", "img"} & set(Tags(page.read_text()).tags)
 
 
-@pytest.mark.parametrize("name", some(BAD, 9), ids=ascii)
+@pytest.mark.parametrize("name", some(BAD, 9, pytest.mark.slow), ids=ascii)
 def test_any_name_of_a_system_or_run_lands_or_is_refused(
     cpmon: Cpmon, dump_file: Path, name: str, tmp_path: Path
 ):

@@ -36,7 +36,7 @@ def test_a_sound_measurement_passes(tmp_path: Path, scenario: str):
     assert failed(store) == {}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_two_hours_of_the_bank_pass(tmp_path: Path):
     dump = write_run(load_scenario("bank-day"), "BANKDAY", tmp_path, intervals=120).dump
     store = Store(tmp_path / "store", create=True)
