@@ -170,16 +170,17 @@ def read_content(
     bounds = window.system, window.first, window.last
     timed = {r.reduction for r in reports().values() if r.lines is not Lines.ROW}
     with pinned(con, sorted(timed), *window.span.where()):
+        results = _for_tiles(read)
         return Content(
             window,
-            tuple(shown_tiles(_for_tiles(read), limits, zone)),
+            tuple(shown_tiles(results, limits, zone)),
             episodes,
             tuple(unknowns(matches, zone)),
             tuple((key.replace("_", " "), value) for key, value in window.attributes.items()),
             tuple(_rows(con, "dumps.sql", *bounds)),
             tuple(_rows(con, "findings.sql", *bounds)),
             tuple(_figures(con, window, by, zone, limits)),
-            tuple(_groups(read, window, links)),
+            tuple(_groups(_known(results, read), window, links)),
             by,
             (*exception_marks(episodes), *event_marks(con, window.span)),
         )
@@ -192,6 +193,17 @@ def _for_tiles(read: Read) -> dict[str, ReportResult]:
         with suppress(CpmonError):  # the table of the report explains that there is no data
             results[name] = read(name)
     return results
+
+
+def _known(results: Mapping[str, ReportResult], read: Read) -> Read:
+    """Reads reports, other than those that are known with a line for each interval."""
+
+    def look_up(name: str, *, by: timedelta | None = None, top: int | None = None) -> ReportResult:
+        if by is None and top is None and name in results:
+            return results[name]
+        return read(name, by=by, top=top)
+
+    return look_up
 
 
 def _figures(
