@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 from cpmon.generate import load_scenario, write_run
 from cpmon.reduce.page.content import by_day, file_names, windows
 from cpmon.reduce.page.index import indexed, load_index, merged, read_index
-from cpmon.reduce.page.page import index_page, render_index
+from cpmon.reduce.page.page import index_page, index_part, render_index
 from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store, connect
 from cpmon.store.catalogue.connection import Connection
@@ -84,7 +84,7 @@ def _write_days(con: Connection, folder: Path) -> None:
 def _from_store(con: Connection) -> bytes:
     [whole] = windows(con)
     days = by_day(con, whole, UTC)
-    return index_page(con, days, file_names(days), UTC)
+    return index_page([index_part(con, days, file_names(days), UTC)])
 
 
 def _from_days(con: Connection, folder: Path) -> bytes:

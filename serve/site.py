@@ -13,10 +13,11 @@ import asyncio
 import gzip
 import re
 import zlib
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import IO, TypeVar
 from urllib.parse import urlencode
@@ -32,20 +33,21 @@ from starlette.routing import Route
 
 from ..config import Settings
 from ..config.moments import find_zone
-from ..core.errors import BusyError, CpmonError, NothingToReportError
+from ..core.errors import BusyError, CpmonError, NothingToReportError, UnreadableError
 from ..core.memory import memory_error
 from ..reduce.page.content import Window, by_day, read_content, windows
 from ..reduce.page.object_page import top_objects
-from ..reduce.page.page import index_page, object_page, rendered
+from ..reduce.page.page import IndexPart, index_page, index_part, object_page, rendered
 from ..reduce.page.runtime import FILE as RUNTIME
 from ..reduce.page.runtime import runtime
 from ..reduce.reductions.reductions import reductions
 from ..store import Store, connect
 from ..store.catalogue.answers import ask
-from ..store.catalogue.connection import Connection
+from ..store.catalogue.connection import Connection, systems_of
 from ..store.results.readable_part import readable_part
 from ..store.runs.classes import FILE as CLASSES
 from ..store.runs.runs import FOLDER as RUNS
+from ..store.runs.runs import stored_run, system_of_run
 from ..store.sandbox.sandbox import Limits
 from ..store.views.database import is_about_files, storage_error
 from .addresses import (
@@ -87,6 +89,8 @@ class Site:
     Attributes:
         threads: so many pages, and as many queries, are worked on at once.
         warm: so many of the newest pages are kept ready, with those of their greatest objects.
+        parts: system -> state of it and its part of the index.
+        measured: file of a run and when it changed -> system of the run.
     """
 
     folder: Path
@@ -94,6 +98,8 @@ class Site:
     threads: int
     warm: int = 0
     cache: Cache = field(default_factory=Cache)
+    parts: dict[str, tuple[object, IndexPart]] = field(default_factory=dict)
+    measured: dict[tuple[str, object], str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Pages and SQL have threads of their own: slow queries do not keep pages waiting."""
@@ -179,8 +185,7 @@ class Site:
             names: the parameters of the address that select it.
         """
         chosen = selection(request.query_params, names)
-        state = await asyncio.to_thread(self._state)
-        packed = await self._packed(kind, chosen, state, request.is_disconnected)
+        packed = await self._packed(kind, chosen, request.is_disconnected)
         is_taken = "gzip" in request.headers.get("accept-encoding", "")
         # The policy is in the head of a page; 0 is all of it.
         page = zlib.decompressobj(wbits=GZIP).decompress(packed, 2**15 if is_taken else 0)
@@ -192,10 +197,9 @@ class Site:
             answer.headers["Content-Length"] = str(len(packed))
         return answer
 
-    async def _packed(
-        self, kind: str, chosen: Mapping[str, str], state: object, gone: Gone
-    ) -> bytes:
+    async def _packed(self, kind: str, chosen: Mapping[str, str], gone: Gone) -> bytes:
         """A page, compressed: in memory it takes a tenth, and most readers take it as it is."""
+        state = await asyncio.to_thread(self._state_of, chosen)
         address = f"{kind}?{urlencode(sorted(chosen.items()))}"
         make = {"index": self._index, "page": self._page, "object": self._object}[kind]
 
@@ -236,7 +240,7 @@ class Site:
             if await asyncio.to_thread(self._state) != state:
                 return
             with suppress(CpmonError, OSError, duckdb.Error):
-                await self._packed(kind, chosen, state, stays)
+                await self._packed(kind, chosen, stays)
 
     def _newest(self, con: Connection) -> Iterator[tuple[str, dict[str, str]]]:
         """Kind and selection of the pages to keep ready."""
@@ -250,14 +254,31 @@ class Site:
             for each in top_objects(con, window, WARM_OBJECTS, self.settings):
                 yield "object", selected(links[each])
 
-    def _state(self) -> object:
-        """Changes when dumps, runs or classes do. Results of `cpmon reduce` change no answer."""
+    def _state_of(self, chosen: Mapping[str, str]) -> object:
+        """The state of what a selection depends on: of its system, else of the store."""
+        system, run = chosen.get("system"), chosen.get("run")
+        return self._state(system or (system_of_run(Store(self.folder), run) if run else None))
+
+    def _state(self, system: str | None = None) -> object:
+        """Changes when dumps, runs or classes of a system do, or of any if none is given.
+
+        Results of `cpmon reduce` change no answer.
+        """
         store = Store(self.folder)
+        manifest = store.manifest
+        runs = sorted((f.name, store.files.changed(f.name)) for f in store.files.below(RUNS))
         return (
-            store.manifest.version,
-            tuple(sorted((f.name, store.files.changed(f.name)) for f in store.files.below(RUNS))),
+            manifest.version if system is None else manifest.version_of(system),
+            tuple(run for run in runs if system is None or self._is_of(system, store, run)),
             store.files.changed(CLASSES) if store.files.exists(CLASSES) else None,
         )
+
+    def _is_of(self, system: str, store: Store, run: tuple[str, object]) -> bool:
+        """Whether a file of a run, of which name and time are given, may be of a system."""
+        if run not in self.measured:
+            with suppress(OSError, UnreadableError):
+                self.measured[run] = stored_run(store, run[0]).system
+        return self.measured.get(run, system) == system
 
     def _with(self, job: Job, work: Callable[[Connection, Job], Result]) -> Result:
         """Does some work on a new connection; once more if files went away meanwhile.
@@ -284,13 +305,36 @@ class Site:
             return work(connection, job)
 
     def _index(self, con: Connection, chosen: Mapping[str, str]) -> bytes:
-        zone = find_zone(self.settings.timezone)
-        found = self._windows(con, chosen)
-        return index_page(con, found, [page_address(w, chosen) for w in found], zone, "query")
+        return index_page(self._parts(con, chosen), "query")
+
+    def _parts(self, con: Connection, chosen: Mapping[str, str]) -> list[IndexPart]:
+        """The parts of the index; those of whole systems that have not changed are known."""
+        zone, known = find_zone(self.settings.timezone), self.parts.copy()
+        before = {system: self._state(system) for system in systems_of(con)}
+        found = windows(con, None, chosen.get("system"), *span(chosen), systems=True)
+        by_system = {name: [*same] for name, same in groupby(found, lambda each: each.system)}
+        # A figure of runs has the number of its system in its names.
+        states = {name: (n, before.get(name)) for n, name in enumerate(by_system)}
+        if chosen:
+            known.clear()
+        days = {
+            name: self._days(con, same)
+            for name, same in by_system.items()
+            if name not in known or known[name][0] != states[name]
+        }
+        for name, own in days.items():
+            links = [page_address(window, chosen) for window in own]
+            known[name] = states[name], index_part(con, own, links, zone, states[name][0])
+        if not chosen:
+            self.parts = known
+        return [known[name][1] for name in by_system]
 
     def _windows(self, con: Connection, chosen: Mapping[str, str]) -> list[Window]:
         """The runs of a selection, and the systems, by days."""
         found = windows(con, None, chosen.get("system"), *span(chosen), systems=True)
+        return self._days(con, found)
+
+    def _days(self, con: Connection, found: Sequence[Window]) -> list[Window]:
         zones = {each.system: find_zone(self.settings.zone(each.system)) for each in found}
         return [day for each in found for day in by_day(con, each, zones[each.system])]
 

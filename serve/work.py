@@ -185,32 +185,29 @@ class _Made:
 
 @dataclass
 class Cache:
-    """Answers in memory, the most recently used ones, for one state of the store.
+    """Answers in memory, the most recently used ones, each for a state of what it depends on.
 
     Attributes:
         limit: maximum size in bytes.
     """
 
     limit: int = 128 * 2**20
-    _state: object = None
     _answers: OrderedDict[str, bytes] = field(default_factory=OrderedDict)
+    _states: dict[str, object] = field(default_factory=dict)
     _made: dict[tuple[object, str], _Made] = field(default_factory=dict)
 
     async def get(self, key: str, state: object, make: Make, gone: Gone) -> bytes:
         """The answer of a key; requests that come while it is made wait for the same one.
 
         Args:
-            state: of the store; another one than before empties the cache.
+            state: of what the answer depends on; another one than before has it made again.
             make: makes the answer for readers, of whom it is given whether all have left.
             gone: whether this reader has left.
 
         Raises:
             ReaderLeft: the reader has left before it was begun, or the server ends.
         """
-        if state != self._state:
-            self._state = state
-            self._answers.clear()
-        if key in self._answers:
+        if key in self._answers and self._states[key] == state:
             self._answers.move_to_end(key)
             return self._answers[key]
         try:
@@ -230,8 +227,9 @@ class Cache:
 
     def _keep(self, key: str, state: object, task: asyncio.Task[bytes]) -> None:
         self._made.pop((state, key), None)
-        if task.cancelled() or task.exception() or state != self._state:
+        if task.cancelled() or task.exception():
             return
-        self._answers[key] = task.result()
+        self._answers[key], self._states[key] = task.result(), state
+        self._answers.move_to_end(key)
         while sum(map(len, self._answers.values())) > self.limit:
-            self._answers.popitem(last=False)
+            del self._states[self._answers.popitem(last=False)[0]]

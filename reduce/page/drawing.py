@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from html import escape
@@ -17,6 +18,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import duckdb
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -55,6 +57,9 @@ CONFIG = {"view": {"stroke": None}, **_colored(tomllib.loads(_STYLE))}
 TICKS = CONFIG.pop("ticks")
 """Tick label formats of a time axis, by the unit that begins at the tick."""
 
+_SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
+_ESCAPED = re.compile(r'\\[^"\\]')
+"""An escape in JSON of anything but a quotation mark or a backslash: of a control character."""
 _SIZE = re.compile(r'^<svg\b[^>]*?\bwidth="(?P<width>[\d.]+)" height="(?P<height>[\d.]+)"[^>]*>')
 
 
@@ -62,7 +67,7 @@ def svg(spec: dict[str, Any], title: str, about: str, name: str) -> str:
     """Render an SVG with title and description for screen readers; its ids begin with `name`."""
     import vl_convert
 
-    drawn: str = vl_convert.vegalite_to_svg(_shown(spec))
+    drawn: str = vl_convert.vegalite_to_svg(_drawable(spec))
     size = _SIZE.match(drawn)
     assert size, drawn[:200]
     width, height = size["width"], size["height"]
@@ -77,8 +82,17 @@ def svg(spec: dict[str, Any], title: str, about: str, name: str) -> str:
     return head + re.sub(r'(\bid="|url\(#)(?=\w)', rf"\g<1>{name}-", body)
 
 
+def _drawable(spec: dict[str, Any]) -> Any:
+    """A specification without control characters in its names: they crash the renderer."""
+    with suppress(UnicodeEncodeError):  # a single surrogate
+        text = msgspec.json.encode(spec).decode()
+        if not _ESCAPED.search(text) and printable(text) == text:
+            return spec
+    return _shown(spec)
+
+
 def _shown(part: Any) -> Any:
-    """Removes control characters in names from a specification: they crash the renderer."""
+    """Escapes control characters in all texts of a specification."""
     if isinstance(part, str):
         return printable(part)
     if isinstance(part, dict):
@@ -90,7 +104,7 @@ def png(spec: dict[str, Any]) -> bytes:
     """Render a PNG with two pixels for each unit of the SVG."""
     import vl_convert
 
-    drawn: bytes = vl_convert.vegalite_to_png(_shown(spec), scale=2)
+    drawn: bytes = vl_convert.vegalite_to_png(_drawable(spec), scale=2)
     return drawn
 
 
@@ -110,74 +124,80 @@ def over_time(
         band: TIME, `low` and `high` of an area behind the last series.
         alone: a stand-alone file: wide, with a background. Otherwise it fits a card of a page.
     """
-    import altair as alt
-
+    is_stack = chart.kind is ChartKind.STACK
     if chart.kind is ChartKind.LINES:
         points = thinned(points)
-    number = "~s" if _greatest(points) >= LARGE else alt.Undefined
-    symbol = "square" if chart.kind is ChartKind.STACK else "stroke"
-    width = WIDTH if alone else CARD
-    offset = fixed_offset(points.table[TIME], zone)
-    # The legend of a card are buttons of the page.
-    base = _colored_chart(chart, points.order, symbol if alone else None, width).encode(
-        x=alt.X(
-            "time:T",
-            title=None if offset is None else str(timezone(offset)),
-            # Times are local already: Vega must not convert them.
-            scale=alt.Scale(type="utc", nice=False),
-            axis=alt.Axis(tickCount=width // TICK, labelOverlap=True, grid=False, format=TICKS),
-        ),
-        y=alt.Y(
-            "value:Q",
-            title=chart.unit,
-            scale=alt.Scale(domainMin=0, domainMax=_end(chart, points)),
-            stack="zero" if chart.kind is ChartKind.STACK else None,
-            axis=alt.Axis(tickCount=5, format=number),
-        ),
-        order=alt.Order("place:Q"),
-    )
-    layers = [base.mark_area() if chart.kind is ChartKind.STACK else _lines(base, points)]
-    if limit and _greatest(points) >= limit / 2:  # a greater limit would flatten the values
-        rule = alt.Chart(alt.InlineData(values=[{"limit": limit}]))
-        layers.append(rule.mark_rule(color=COLORS["bad"], strokeDash=DASH).encode(y="limit:Q"))
-    data = {chart.name: _rows(points.table, zone)}
+    greatest, data = _greatest(points), {chart.name: _rows(points.table, zone)}
+    # A mitred join of a spike reaches far beyond its value, also below 0.
+    lines = {"type": "line", "strokeJoin": "round", "strokeWidth": 1.8}
+    mark = {"type": "area"} if is_stack else lines
+    layers = [{"mark": mark, "encoding": _encoding(chart, points, zone, alone=alone)}]
+    if limit and greatest >= limit / 2:  # a greater limit would flatten the values
+        data[f"{chart.name}_limit"] = [{"limit": limit}]
+        rule = {"type": "rule", "color": COLORS["bad"], "strokeDash": DASH}
+        layers.append(_layer(f"{chart.name}_limit", rule, {"y": _quantity("limit")}))
     if band is not None:
-        name = f"{chart.name}_band"
         columns = {"time": _clocks(band[TIME], zone), "low": band["low"], "high": band["high"]}
-        data[name] = pa.table(columns).to_pylist()
-        area = alt.Chart(alt.NamedData(name=name)).mark_area(
-            color=_colors(chart, points.order)[-1], opacity=0.25
-        )
-        layers.insert(0, area.encode(x="time:T", y="low:Q", y2="high:Q"))
-    return _finished(alt.layer(*layers), data, alone)
+        data[f"{chart.name}_band"] = pa.table(columns).to_pylist()
+        area = {"type": "area", "color": _colors(chart, points.order)[-1], "opacity": 0.25}
+        between = {"x": _time(), "y": _quantity("low"), "y2": {"field": "high"}}
+        layers.insert(0, _layer(f"{chart.name}_band", area, between))
+    size = {"height": HEIGHT, "width": WIDTH if alone else CARD}
+    return _finished({"data": {"name": chart.name}, "layer": layers} | size, data, alone)
 
 
-def _colored_chart(chart: Chart, series: tuple[str, ...], symbol: Any, width: int) -> Any:
-    """An empty chart with the colours and the legend of its series."""
-    import altair as alt
+def _layer(data: str, mark: dict[str, Any], encoding: dict[str, Any]) -> dict[str, Any]:
+    return {"data": {"name": data}, "mark": mark, "encoding": encoding}
 
+
+def _encoding(chart: Chart, points: Points, zone: ZoneInfo, *, alone: bool) -> dict[str, Any]:
+    """How a chart over time shows the columns of its data."""
+    width, is_stack = WIDTH if alone else CARD, chart.kind is ChartKind.STACK
+    # The legend of a card are buttons of the page.
+    symbol = ("square" if is_stack else "stroke") if alone else None
+    color = _series(chart, points.order, symbol, width)
+    encoding = {"color": color, "order": _quantity("place") if is_stack else _time()}
+    dashes = [] if is_stack else _dashes(points)
+    if any(dashes):
+        styles = [DASH if dash else [1, 0] for dash in dashes]
+        scale = {"domain": list(points.order), "range": styles}
+        encoding["strokeDash"] = color | {"scale": scale}
+    offset, greatest = fixed_offset(points.table[TIME], zone), _greatest(points)
+    encoding["x"] = _time() | {
+        "title": None if offset is None else str(timezone(offset)),
+        # Times are local already: Vega must not convert them.
+        "scale": {"type": "utc", "nice": False},
+        "axis": {"tickCount": width // TICK, "labelOverlap": True, "grid": False, "format": TICKS},
+    }
+    end = _end(chart, greatest)
+    encoding["y"] = _quantity("value") | {
+        "title": chart.unit,
+        "scale": {"domainMin": 0} | ({} if end is None else {"domainMax": end}),
+        "stack": "zero" if is_stack else None,
+        "axis": {"tickCount": 5} | ({"format": "~s"} if greatest >= LARGE else {}),
+    }
+    return encoding
+
+
+def _time() -> dict[str, Any]:
+    return {"field": "time", "type": "temporal"}
+
+
+def _quantity(column: str) -> dict[str, Any]:
+    return {"field": column, "type": "quantitative"}
+
+
+def _series(
+    chart: Chart, series: tuple[str, ...], symbol: str | None, width: int
+) -> dict[str, Any]:
+    """The colours of series, and their legend if its symbols are named."""
     order, legend = list(series), None
     if len(series) > 1 and symbol is not None:  # in as many columns as fit
         columns = max(1, width // (max(map(len, series)) * LETTER + SYMBOL))
-        legend = alt.Legend(orient="top", title=None, symbolType=symbol, columns=columns)
-    scale = alt.Scale(domain=order, range=_colors(chart, series))
-    drawing = alt.Chart(alt.NamedData(name=chart.name), width=width, height=HEIGHT)
-    return drawing.encode(color=alt.Color("series:N", scale=scale, sort=order, legend=legend))
-
-
-def _lines(base: Any, points: Points) -> Any:
-    import altair as alt
-
-    # A mitred join of a spike reaches far beyond its value, also below 0.
-    lines = base.mark_line(strokeWidth=1.8, strokeJoin="round").encode(order=alt.Order("time:T"))
-    dashes = _dashes(points)
-    if not any(dashes):
-        return lines
-    order, legend = list(points.order), base.encoding.color["legend"]
-    scale = alt.Scale(domain=order, range=[DASH if dash else [1, 0] for dash in dashes])
-    return lines.encode(
-        strokeDash=alt.StrokeDash("series:N", scale=scale, sort=order, legend=legend)
-    )
+        legend = {"orient": "top", "title": None, "columns": columns}
+        legend |= {"symbolType": symbol} if symbol else {}
+    scale = {"domain": order, "range": _colors(chart, series)}
+    return {"field": "series", "type": "nominal", "legend": legend, "scale": scale, "sort": order}
 
 
 def bars(chart: Chart, points: Points, *, alone: bool = False) -> dict[str, Any]:
@@ -185,22 +205,18 @@ def bars(chart: Chart, points: Points, *, alone: bool = False) -> dict[str, Any]
 
     `points.table` has objects in place of times, in the order of their bars.
     """
-    import altair as alt
-
     rows = points.table.to_pylist()
     objects = list(dict.fromkeys(row["object"] for row in rows))
-    width = WIDTH if alone else CARD
-    drawn = (
-        _colored_chart(chart, points.order, alt.Undefined, width)
-        .mark_bar(cornerRadiusEnd=2)
-        .encode(
-            x=alt.X("value:Q", title=chart.unit, axis=alt.Axis(tickCount=width // TICK)),
-            y=alt.Y("object:N", sort=objects, title=None),
-            yOffset=alt.YOffset("series:N", sort=list(points.order)),
-        )
-        .properties(height=alt.Step(14))
-    )
-    return _finished(drawn, {chart.name: rows}, alone)
+    width, order = WIDTH if alone else CARD, list(points.order)
+    encoding = {
+        "color": _series(chart, points.order, "", width),
+        "x": _quantity("value") | {"title": chart.unit, "axis": {"tickCount": width // TICK}},
+        "y": {"field": "object", "type": "nominal", "sort": objects, "title": None},
+        "yOffset": {"field": "series", "type": "nominal", "sort": order},
+    }
+    drawn = _layer(chart.name, {"type": "bar", "cornerRadiusEnd": 2}, encoding)
+    size = {"height": {"step": 14}, "width": width}
+    return _finished(drawn | size, {chart.name: rows}, alone)
 
 
 def runs_figure(con: duckdb.DuckDBPyConnection, runs: Sequence[str], name: str = "") -> str:
@@ -302,20 +318,16 @@ def _greatest(points: Points) -> float:
     return float(pc.max(points.table["value"]).as_py() or 0)
 
 
-def _end(chart: Chart, points: Points) -> Any:
-    """The upper end of the value axis; undefined to let the values decide."""
-    import altair as alt
-
-    greatest = _greatest(points)
+def _end(chart: Chart, greatest: float) -> float | None:
+    """The upper end of the value axis; None to let the values decide."""
     if greatest <= 0:
         return 1
     # A sum of shares may exceed the whole by rounding.
-    return chart.whole if chart.whole and greatest <= chart.whole * 1.005 else alt.Undefined
+    return chart.whole if chart.whole and greatest <= chart.whole * 1.005 else None
 
 
-def _finished(drawn: Any, data: dict[str, Any], alone: bool) -> dict[str, Any]:
-    spec: dict[str, Any] = drawn.to_dict()
-    spec["datasets"] = {**spec.get("datasets", {}), **data}
+def _finished(spec: dict[str, Any], data: dict[str, Any], alone: bool) -> dict[str, Any]:
+    spec |= {"$schema": _SCHEMA, "datasets": data}
     spec["config"] = CONFIG | {"background": COLORS["surface"] if alone else "transparent"}
     if not alone:
         spec["autosize"] = {"type": "fit-x", "contains": "padding"}

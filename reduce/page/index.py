@@ -22,7 +22,7 @@ import msgspec
 from ...core.errors import NothingToReportError
 from ...render.printing import Format, show
 from ...store.catalogue.connection import point
-from ...store.scope import ALL
+from ...store.scope import ALL, Scope
 from ..metrics.metric import TIME
 from ..metrics.report_set import Lines, reports
 from ..reports.report import report
@@ -151,7 +151,7 @@ def indexed(
 
 def read_index(con: duckdb.DuckDBPyConnection, pages: Sequence[IndexedPage]) -> Index:
     """The index of pages, with the figures of their runs and the hours of their systems."""
-    figures = _figures(con) if any(page.run for page in pages) else {}
+    figures = _figures(con, {page.system for page in pages if page.run})
     shown = [
         msgspec.structs.replace(page, figures=figures.get((page.system, page.run), page.figures))
         for page in pages
@@ -245,10 +245,10 @@ class System:
     reports: Mapping[tuple[str, str], Sequence[IndexedPage]] = field(default_factory=dict)
 
 
-def read_systems(con: duckdb.DuckDBPyConnection, index: Index) -> list[System]:
-    """The parts of the page of an index."""
+def read_systems(con: duckdb.DuckDBPyConnection, index: Index, first: int = 0) -> list[System]:
+    """The systems of an index; `first`: number of the first one on its page."""
     systems = []
-    for number, (system, same) in enumerate(groupby(index.pages, lambda page: page.system)):
+    for number, (system, same) in enumerate(groupby(index.pages, lambda page: page.system), first):
         pages = list(same)
         zone = ZoneInfo(pages[0].zone)
         runs = list(dict.fromkeys(page.run for page in pages if page.run))
@@ -321,11 +321,19 @@ def _moved(page: IndexedPage, folder: str) -> IndexedPage:
     )
 
 
-def _figures(con: duckdb.DuckDBPyConnection) -> dict[tuple[str, str], tuple[str, ...]]:
-    """Texts of MEASURES of each run of each system."""
-    point(con, ALL)  # reports of a page have left the connection at its span
+def _figures(
+    con: duckdb.DuckDBPyConnection, systems: set[str]
+) -> dict[tuple[str, str], tuple[str, ...]]:
+    """Texts of MEASURES of each run of some systems."""
+    if not systems:
+        return {}
+    # Reports of a page have left the connection at its span.
+    point(con, Scope(min(systems), None, None) if len(systems) == 1 else ALL)
     columns = ", ".join(measure[0] for measure in MEASURES)
-    rows = con.execute(f"SELECT system, run_id, {columns} FROM run_summary").fetchall()
+    rows = con.execute(
+        f"SELECT system, run_id, {columns} FROM run_summary WHERE list_contains(?, system)",
+        [sorted(systems)],
+    ).fetchall()
     return {
         (system, run): tuple(
             show(value, Format(m[4]), scale=m[3]).text

@@ -11,6 +11,7 @@ import os.path
 import posixpath
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,7 @@ from ..reports.cells import clock
 from .content import NO_LINKS, Window, by_day, file_names, read_content, windows
 from .drawing import CONFIGURATION
 from .episodes import MOST_MARKS, Links
-from .index import MEASURES, Index, IndexedPage, indexed, read_index, read_systems
+from .index import MEASURES, Index, IndexedPage, System, indexed, read_index, read_systems
 from .object_page import object_files, object_title, read_object, top_objects
 from .runtime import BESIDE, FILE, Runtime, runtime, write_runtime
 
@@ -109,30 +110,48 @@ def write_pages(  # noqa: PLR0913 - each is an option of the command
     return written
 
 
-def index_page(
+@dataclass(frozen=True, slots=True)
+class IndexPart:
+    """The data of some systems of an index, and what its page shows of them."""
+
+    index: Index
+    systems: Sequence[System]
+
+
+def index_part(
     con: duckdb.DuckDBPyConnection,
     page_windows: Sequence[Window],
     links: Sequence[str],
     zone: ZoneInfo,
-    query: str = "",
-) -> bytes:
-    """The index of pages at addresses, which are not read; `query`: address for SQL, or empty."""
+    number: int = 0,
+) -> IndexPart:
+    """The part of pages at addresses, which are not read; `number`: of its first system."""
     both = zip(page_windows, links, strict=True)
-    return render_index(con, read_index(con, [indexed(w, link, zone) for w, link in both]), query)
+    index = read_index(con, [indexed(window, link, zone) for window, link in both])
+    return IndexPart(index, read_systems(con, index, number))
 
 
-def render_index(
-    con: duckdb.DuckDBPyConnection, index: Index, query: str = "", above: str = ""
-) -> bytes:
-    """The page of an index, with the address of a page for SQL and of the index above, if any."""
+def index_page(parts: Sequence[IndexPart], query: str = "", above: str = "") -> bytes:
+    """The index of parts, with the address of a page for SQL and of the index above, if any."""
+    hours: dict[str, dict[datetime, float]] = {}
+    titles: dict[str, str] = {}
+    for part in parts:
+        hours |= part.index.hours
+        titles |= part.index.titles
+    index = Index(tuple(page for part in parts for page in part.index.pages), hours, titles)
     return rendered(
         "index.html",
         measures=MEASURES,
-        systems=read_systems(con, index),
+        systems=[system for part in parts for system in part.systems],
         data=msgspec.to_builtins(index, str_keys=True, enc_hook=str),
         query=query,
         above=above,
     )
+
+
+def render_index(con: duckdb.DuckDBPyConnection, index: Index, above: str = "") -> bytes:
+    """The page of an index, with the address of the index above, if any."""
+    return index_page([IndexPart(index, read_systems(con, index))], above=above)
 
 
 def object_page(  # noqa: PLR0913 - all that a page depends on

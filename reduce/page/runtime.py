@@ -13,6 +13,7 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
+from ...core.derived import derived
 from ...core.text import for_page
 from ...render.html import sha256
 
@@ -28,7 +29,14 @@ ASCII stands in texts, where the escapes of Python are those of JavaScript."""
 
 @cache
 def runtime() -> str:
-    """The runtime as a script, which may stand in a file or in an element of a page."""
+    """The runtime as a script, which may stand in a file or in an element of a page.
+
+    It is always the same for a version of `vl_convert`, and takes seconds to bundle.
+    """
+    return derived("runtime", str, _bundled, FILE)
+
+
+def _bundled() -> str:
     made = subprocess.run([sys.executable, "-c", _BUNDLE], check=True, stdout=subprocess.PIPE)
     # Names of the bundle stay inside; no text in it ends the element that it stands in.
     bundle = made.stdout.decode().replace("</script", "<\\/script").replace("<!--", "<\\!--")

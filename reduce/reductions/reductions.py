@@ -38,10 +38,15 @@ def reduction(name: str) -> Reduction:
     Raises:
         CpmonError: no such reduction.
     """
-    for candidate in reductions():
-        if candidate.name == fold(name):
-            return candidate
-    raise unknown("reduction", name, [r.name for r in reductions() if not r.is_private])
+    found = _by_name().get(fold(name))
+    if found is None:
+        raise unknown("reduction", name, [r.name for r in reductions() if not r.is_private])
+    return found
+
+
+@of_definitions
+def _by_name() -> dict[str, Reduction]:
+    return {each.name: each for each in reductions()}
 
 
 _LANDED = ("interval", "monitor")

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...config import Settings
-from ...config.definitions import definitions
+from ...config.definitions import definitions, of_definitions
 from ...config.moments import LineLength, find_zone, zone_name
 from ...core.errors import CpmonError, NothingToReportError, nearest, unknown, unknown_of_many
 from ...core.sql import name as quoted
@@ -151,9 +151,7 @@ def report(  # noqa: PLR0913 - each is an option of the command
         asked = replace(asked, where=condition_sql(con, where, shown))
     chosen = [known_column(column, shown) for column in columns]
     _check_lines(definition, span, asked)
-    # Reductions with `valid_from` read from the beginning.
-    since_when = {each.name for each in lineages(reductions()) if each.tells_since_when}
-    begin = None if definition.reduction in since_when else span.since
+    begin = None if definition.reduction in _since_when() else span.since
     point(con, Scope(span.system, begin, span.until))
     result = _read(con, definition, shown, span, asked, lines_zone)
     result = replace(result, restrictions=_restrictions(definition, result, span, asked, where))
@@ -161,6 +159,12 @@ def report(  # noqa: PLR0913 - each is an option of the command
     if zone is None and not site.has_zone(span.system):
         return replace(result, notes=(*result.notes, *_zone_hint(con, result)))
     return result
+
+
+@of_definitions
+def _since_when() -> frozenset[str]:
+    """The reductions with `valid_from`, which read from the beginning."""
+    return frozenset(each.name for each in lineages(reductions()) if each.tells_since_when)
 
 
 def _check_lines(definition: Report, span: Span, asked: Asked) -> None:

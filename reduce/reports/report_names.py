@@ -12,6 +12,7 @@ from importlib.resources import files
 
 import msgspec
 
+from ...config.definitions import of_definitions
 from ...config.values import Text
 from ...core.errors import CpmonError, fold, unknown
 from ..metrics.report_set import Lines, Note, Report, reports
@@ -113,7 +114,7 @@ def find_report(name: str) -> Report:
         CpmonError: no such report, with the nearest name; or a report of another product that
             cpmon does not print, with the reason.
     """
-    own = {fold(key): report for key, report in reports().items()}
+    own = _own()
     if fold(name) in own:
         return own[fold(name)]
     by_name = {fold(n): f for f in foreign_names() for n in (f.number, f.name) if n}
@@ -138,3 +139,9 @@ def find_report(name: str) -> Report:
     texts += [f"without: {foreign.missing}"] if foreign.state is State.PART else []
     note = Note(Text(f"{', '.join(texts)}."))
     return replace(report, lines=foreign.lines or report.lines, notes=(*report.notes, note))
+
+
+@of_definitions
+def _own() -> dict[str, Report]:
+    """The reports of cpmon and of the site by their folded names."""
+    return {fold(key): report for key, report in reports().items()}

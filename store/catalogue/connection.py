@@ -169,7 +169,7 @@ class Connection(_Base):
         folded = statement.lower()
         if _LISTING.search(folded):
             self.make_all()
-        for schema, table, word in _NAMED.findall(folded):
+        for schema, table, word in dict.fromkeys(_NAMED.findall(folded)):
             self._make(f"{schema}.{table}".replace('"', "") if schema else word)
 
     def make_all(self) -> None:

@@ -144,6 +144,11 @@ class Manifest:
         """
         return "\0".join(sorted(self._names()))
 
+    def version_of(self, system: str) -> str:
+        """Version of the dumps of a system, as `version` is of all."""
+        folder = month_folder(system, "")
+        return "\0".join(sorted(name for name in self._names() if name.startswith(folder)))
+
     def find(self, name: str) -> LandedDump | None:
         """The landed dump with this name, even if it is left out; None if there is none."""
         return self._dumps().get(name)
