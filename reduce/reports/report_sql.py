@@ -15,7 +15,7 @@ import duckdb
 
 from ...config.moments import LineLength, Shift
 from ...core.errors import CpmonError, unknown
-from ...core.grace_period import DAY, GRACE, inside
+from ...core.grace_period import DAY, GRACE, bounds_of_ends, inside
 from ...core.sql import name as quoted
 from ...store.catalogue.connection import levels_of
 from ..metrics.metric import TIME, MetricKind, ReportColumn
@@ -329,13 +329,13 @@ def _shown(column: ReportColumn, report: Report, end: str, source: Source) -> st
 def run_window(
     con: duckdb.DuckDBPyConnection, run: str, system: str | None
 ) -> tuple[str, datetime | None, datetime | None]:
-    """System, begin and end of a run, UTC without zone.
+    """System of a run, and the bounds of its interval ends, UTC without zone.
 
     Raises:
         CpmonError: no such run, or the run belongs to another system than the given one.
     """
     rows = con.execute("SELECT run_id, system, since, until FROM meta.run").fetchall()
-    windows = {str(run_id): (measured, since, until) for run_id, measured, since, until in rows}
+    windows = {str(run_id): (measured, *bounds_of_ends(*span)) for run_id, measured, *span in rows}
     if run not in windows:
         raise unknown("run", run, windows)
     measured = windows[run][0]
