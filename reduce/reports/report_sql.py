@@ -25,10 +25,12 @@ from .cells import UTC_ZONE
 from .narrowing import LINES, Objects, Sort, is_of_objects
 
 COVERED, MEAN, TOTAL, COVERAGE, DOUBTS = "covered", "_mean", "_total", "_coverage", "_doubts"
-_LINE = "_line"
-"""The column with the time of a line; it is always in the query."""
+_LINE, _CONSUMED = "_line", "_consumed"
+"""Columns of the query that no report prints: the time of a line, and what an object consumed."""
 ELAPSED = ("seconds", "system_seconds")
 """Elapsed times that all objects of an interval share: counted once for several objects."""
+TIMES = ("seconds", "samples")
+"""Ends of the names of times: an amount over one of them is consumed in it."""
 BEFORE = GRACE + timedelta(milliseconds=1)
 """How much earlier than the span its first roll-up may begin: the begin is computed, and the
 previous interval may have ended late."""
@@ -149,8 +151,12 @@ class Asked:
         return [_LINE, *keys]
 
     def ranking(self, report: Report) -> Sort:
-        """The order that puts the top objects first."""
-        return self.sort or Sort(report.sort)
+        """The order that puts the top objects first.
+
+        Unless another one is asked for, that is by what they consumed in the span, not by the share
+        of the time in which they existed: who was there for a minute alone is no top user.
+        """
+        return self.sort or Sort(_CONSUMED if _consumed(report) else report.sort)
 
 
 def lines_sql(
@@ -172,6 +178,9 @@ def lines_sql(
     listed = {column.name for column in report.columns}
     hidden = [key for key in report.keys if key not in listed]
     shown = [*shown, *of_all, f"{line} AS {_LINE}", *hidden]
+    if consumed := _consumed(report):
+        shown.append(f"{_consumed_sql(consumed, source)} AS {_CONSUMED}")
+        hidden.append(_CONSUMED)
     lines = f"SELECT {', '.join(shown)} FROM {source.relation} WHERE {where}"
     if asked.where:
         lines = f"WITH {LINES} AS ({lines}) {asked.where}"
@@ -186,6 +195,20 @@ def lines_sql(
     return f"SELECT * EXCLUDE ({without}) FROM ({lines}){limit} ORDER BY {', '.join(order)}", values
 
 
+def _consumed(report: Report) -> ReportColumn | None:
+    """The column that objects are ordered by, if it is an amount over a time."""
+    for column in report.columns:
+        if column.name == report.sort and column.kind is MetricKind.RATIO:
+            return column if column.under.endswith(TIMES) else None
+    return None
+
+
+def _consumed_sql(column: ReportColumn, source: Source) -> str:
+    """The sum of such a column, over the rows in which it is known."""
+    amount, _ = _terms(column, rolled=source.is_rolled)
+    return f"sum({amount})"
+
+
 def _among_greatest(report: Report, source: Source, asked: Asked, where: str) -> str:
     """SQL condition: the row belongs to one of the top objects of the whole span."""
     keys, sort = ", ".join(map(quoted, report.keys)), asked.ranking(report)
@@ -194,6 +217,8 @@ def _among_greatest(report: Report, source: Source, asked: Asked, where: str) ->
         for column in report.columns
         if column.name == sort.column
     ]
+    if (consumed := _consumed(report)) and sort.column == _CONSUMED:
+        amounts = [f", {_consumed_sql(consumed, source)} AS {_CONSUMED}"]
     order = ", ".join([sort.sql, keys])
     greatest = (
         f"SELECT {keys}{''.join(amounts)} FROM {source.relation} WHERE {where} GROUP BY {keys}"
