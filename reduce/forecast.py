@@ -222,6 +222,15 @@ def _hours(
     counts["not measured at all"] = int(ends[-1] - ends[0]) // HOUR_US + 1 - len(ends)
     texts = [f"{counted(n, 'hour')} {why}" for why, n in counts.items() if n]
     notes = [f"Left out: {'; '.join(texts)}."] if texts else []
+    if np.all(part | doubt | blank):
+        raise NothingToReportError(
+            "no hour that is kept can be used for a forecast",
+            code="forecast-weeks-too-few",
+            expected=f"hours of {definition.name} that are known for three quarters or more",
+            found="; ".join(texts),
+            effect="nothing is forecast",
+            remedy="land and reduce the dumps of more weeks",
+        )
     return table.filter(pa.array(~(part | doubt | blank))), notes
 
 
@@ -358,7 +367,10 @@ def _notes(
         f" ({fit.season[h] * column.scale:+.3g}{unit})"
         for h in (int(np.nanargmax(fit.season)), int(np.nanargmin(fit.season)))
     )
-    yield f"Weekly season: highest in the hour from {greatest}, lowest from {least}."
+    if np.nanmax(np.abs(fit.season)) > 0:
+        yield f"Weekly season: highest in the hour from {greatest}, lowest from {least}."
+    else:
+        yield "No weekly season: hours of the week differ by no more than their noise."
     if limit is None:
         yield "No threshold: no rule of exceptions limits this metric, and none was given."
     else:
