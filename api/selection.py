@@ -27,7 +27,7 @@ class Selection(TypedDict, total=False):
         top: only so many objects, the greatest.
         each: the greatest of each line instead of the whole span.
         sort: a column that orders the lines.
-        where: a condition on the lines, as "cpu_util > 0.5".
+        where: a condition on the lines, as "cpu_util > 50": on values as they are printed.
         columns: only these columns.
         shift: only the hours of this shift of the settings.
         zone: time zone of days and hours.

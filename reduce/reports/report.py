@@ -122,7 +122,7 @@ def report(  # noqa: PLR0913 - each is an option of the command
         top: limits the number of objects, by the order of the report. each: applies the limit to
             each line of time instead of the whole span.
         sort: column to order lines by, as `Sort.parse` reads it.
-        where: filters lines: an expression over the columns of the report.
+        where: filters lines: an expression over the columns of the report as it prints them.
         columns: shows only these columns, after times and keys, in their order.
         shift: limits to intervals in the hours of a shift of the settings.
         zone: time zone of the printed times; default from the settings.

@@ -17,6 +17,7 @@ from ...config.moments import LineLength, Shift
 from ...core.errors import CpmonError, unknown
 from ...core.grace_period import DAY, GRACE, bounds_of_ends, inside
 from ...core.sql import name as quoted
+from ...render.printing import Style
 from ...store.catalogue.connection import levels_of
 from ..metrics.metric import TIME, MetricKind, ReportColumn
 from ..metrics.report_set import Lines, Report
@@ -129,7 +130,7 @@ class Asked:
         sort: the order; by default by time, or by the sort column of the report.
         top: maximum number of objects, over the whole span or in each line of time.
         each: `top` applies to each line of time.
-        where: SQL query over `LINES` with the lines that meet a condition.
+        where: SQL query over `LINES` with the lines that meet a condition on printed values.
     """
 
     over_time: bool
@@ -183,7 +184,10 @@ def lines_sql(
         hidden.append(_CONSUMED)
     lines = f"SELECT {', '.join(shown)} FROM {source.relation} WHERE {where}"
     if asked.where:
-        lines = f"WITH {LINES} AS ({lines}) {asked.where}"
+        printed = ", ".join(filter(None, map(_printed, report.columns)))
+        values_of = f"* REPLACE ({printed})" if printed else "*"
+        rows = f"SELECT {values_of}, line AS _whole FROM ({lines}) AS line"
+        lines = f"SELECT unnest(_whole) FROM (WITH {LINES} AS ({rows}) {asked.where})"
     order = asked.order(report)
     if asked.top and asked.each:
         ranking = ", ".join([asked.ranking(report).sql, *map(quoted, report.keys)])
@@ -193,6 +197,16 @@ def lines_sql(
         order[-1] += f" LIMIT {asked.top}"
     without = ", ".join([_LINE, *map(quoted, hidden)])
     return f"SELECT * EXCLUDE ({without}) FROM ({lines}){limit} ORDER BY {', '.join(order)}", values
+
+
+def _printed(column: ReportColumn) -> str:
+    """The value of a column as it is printed, in SQL; empty if it is printed as it is."""
+    is_known_number = column.kind in (MetricKind.RATIO, MetricKind.TOTAL, MetricKind.LEVEL)
+    name, is_fixed = column.name, column.form.style is Style.FIXED and is_known_number
+    if column.scale == 1 and not is_fixed:
+        return ""
+    value = f"{name} * {column.scale}"
+    return f"{f'round({value}, {column.form.digits})' if is_fixed else value} AS {name}"
 
 
 def _consumed(report: Report) -> ReportColumn | None:
