@@ -123,7 +123,7 @@ def forecast(  # noqa: PLR0913 - each is an option of the command
     lengths = counted(by.days, "day")
     title = f"{metric_of(definition.reduction, column.name).title}, {definition.name}"
     result = ReportResult(
-        report=Report("FORECAST", title, definition.reduction, _columns(column, limit)),
+        report=Report("FORECAST", title, definition.reduction, _columns(column, limit, by)),
         system=span.system,
         run_id=None,
         starts=table["begins"][0].as_py(),
@@ -291,7 +291,9 @@ def _threshold(
     return Threshold(float(rule.limit or 0) / float(rule.scale), f"rule {rule.id}")
 
 
-def _columns(column: ReportColumn, limit: Threshold | None) -> tuple[ReportColumn, ...]:
+def _columns(
+    column: ReportColumn, limit: Threshold | None, by: timedelta
+) -> tuple[ReportColumn, ...]:
     """The columns of a forecast, with the unit and print rule of the metric."""
     figure = replace(
         column, kind=MetricKind.KEY, over="", under="", whole="", is_optional=False, width=8
@@ -306,10 +308,10 @@ def _columns(column: ReportColumn, limit: Threshold | None) -> tuple[ReportColum
     }
     figures = [replace(figure, name=name, label=label) for name, label in names.items()]
     if limit is None:
-        return (end_column(), *figures)
+        return (end_column(by), *figures)
     percent = {"met": "Met|in it", "met_by": "Met|by then"}
     chances = [ReportColumn(name, label, "%", 7, Format(1), 100) for name, label in percent.items()]
-    return (end_column(), *figures, *chances)
+    return (end_column(by), *figures, *chances)
 
 
 def _lines(paths: Paths, length: int, limit: Threshold | None, zone: ZoneInfo) -> pa.Table:

@@ -10,6 +10,7 @@ import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from datetime import timedelta
 from enum import StrEnum
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -19,6 +20,7 @@ import msgspec
 
 from ...config import Document, Table
 from ...config.definitions import definitions, of_definitions
+from ...config.moments import MONTH, LineLength
 from ...config.values import Names, Text
 from ...core.errors import CpmonError, fold, unknown
 from ...render.printing import Style
@@ -411,6 +413,14 @@ def _column(reduction: str, column: str | ColumnKeys, place: str) -> ReportColum
 
 
 @functools.cache
-def end_column() -> ReportColumn:
-    """The report column with the end of the interval."""
-    return metric_of("", "interval_end").report_column()
+def end_column(by: LineLength | None = None) -> ReportColumn:
+    """The report column with the end of the interval, or with the day, week or month that it ends.
+
+    Args:
+        by: length of the lines.
+    """
+    end = metric_of("", "interval_end").report_column()
+    names = {timedelta(days=1): "Day", timedelta(days=7): "Week", MONTH: "Month"}
+    if by not in names:
+        return end
+    return replace(end, label=names[by], calendar=names[by], width=len("2006-10-16"))
