@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from ..config import Settings, read_settings
 from ..core.errors import unknown
-from ..core.grace_period import GRACE
+from ..core.grace_period import bounds_of_ends
 from ..ingest.landing import ingest
 from ..reduce.reductions.reductions import reductions
 from ..reduce.reports.cells import utc
@@ -107,8 +107,7 @@ class Dump(Answers, Mapping[str, Records]):
             self._bounds = {k: v for k, v in (("since", since), ("until", until)) if v}
             self.connection = closing.enter_context(self._connected())
             """DuckDB's connection to the records, with the same tables as that to a store."""
-            begin, end = utc(since), utc(until)
-            scope = Scope(None, begin and begin + GRACE, end and end + GRACE)
+            scope = Scope(None, *bounds_of_ends(utc(since), utc(until)))
             self.connection.point(scope)
             landed = self.connection.tables & tables().keys()
             wanted = [record.lower() for record in records or sorted(landed)]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, TypedDict
 
-from ..core.grace_period import GRACE
+from ..core.grace_period import bounds_of_ends
 from ..reduce.reports.narrowing import named_objects
 
 
@@ -27,7 +27,7 @@ class Selection(TypedDict, total=False):
         top: only so many objects, the greatest.
         each: the greatest of each line instead of the whole span.
         sort: a column that orders the lines.
-        where: a condition on the lines, as "cpu_util > 0.5".
+        where: a condition on the lines, as "cpu_util > 50": on values as they are printed.
         columns: only these columns.
         shift: only the hours of this shift of the settings.
         zone: time zone of days and hours.
@@ -137,5 +137,5 @@ def with_objects(selection: Mapping[str, Any]) -> dict[str, Any]:
 
 def with_grace(selection: Mapping[str, Any]) -> dict[str, Any]:
     """A selection whose bounds count intervals that end late as in time."""
-    bounds = {name: selection[name] + GRACE for name in ("since", "until") if selection.get(name)}
-    return {**selection, **bounds}
+    since, until = bounds_of_ends(selection.get("since"), selection.get("until"))
+    return {**selection, "since": since, "until": until}

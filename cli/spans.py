@@ -93,22 +93,32 @@ def day_of_store(
     store: Store, zone: ZoneInfo, system: str | None = None, run: str | None = None
 ) -> date | None:
     """The day of the data of a store, system or run; None if there are several days."""
-    from ..core.grace_period import INSIDE
+    from ..core.grace_period import GRACE, INSIDE, bounds_of_ends
     from ..store.dumps.landed_dump import days_of
     from ..store.runs.runs import find_run
+    from ..store.scope import Scope
 
+    scope = Scope(system)
     if run:
-        measured = find_run(store, run)
-        times = [measured.since, measured.until] if measured else []
-    else:
-        dumps = [dump for dump in store.dumps() if dump.days and system in (None, dump.system)]
-        if len(days_of(dumps)) > 2:  # UTC days; in a zone there is at most one less
+        if (measured := find_run(store, run)) is None:
             return None
-        abouts = list(store.abouts(dumps))
-        times = [about["first_interval_end"] or about["first_tod"] for about in abouts]
-        times += [about["last_tod"] for about in abouts]
-    moments = (datetime.fromisoformat(time).replace(tzinfo=UTC) for time in times if time)
-    days = {(moment - INSIDE).astimezone(zone).date() for moment in moments}
+        span = map(datetime.fromisoformat, (measured.since, measured.until))
+        scope = Scope(measured.system, *bounds_of_ends(*span))
+    dumps = [dump for dump in store.dumps() if scope.has_system(dump.system)]
+    dumps = [dump for dump in dumps if any(map(scope.has_day, dump.days))]
+    if len([*filter(scope.has_day, days_of(dumps))]) > 2:  # of UTC; in a zone there is one less
+        return None
+    abouts = [*store.abouts(dumps)]
+    firsts = [about["first_interval_end"] or about["first_tod"] for about in abouts]
+    lasts = [about["last_tod"] for about in abouts]
+    if not any(firsts):
+        return None
+    first, last = (
+        datetime.fromisoformat(t) for t in (min(filter(None, firsts)), max(filter(None, lasts)))
+    )
+    if scope.since and scope.until:  # a run
+        first, last = max(first, scope.since - GRACE + INSIDE), min(last, scope.until)
+    days = {(end.replace(tzinfo=UTC) - INSIDE).astimezone(zone).date() for end in (first, last)}
     return days.pop() if len(days) == 1 else None
 
 
@@ -139,7 +149,7 @@ def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(command)
     def select(**values: Any) -> Any:
         from ..config.moments import SYSTEM_ZONE
-        from ..core.grace_period import GRACE
+        from ..core.grace_period import bounds_of_ends
 
         selection = {name: values.pop(name) for name in ("run", "system", "since", "until")}
         if values.get("zone") == SYSTEM_ZONE:
@@ -154,8 +164,9 @@ def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
                 zone,
                 lambda: day_of_store(reader_at(values["store"]), zone, **named),
             )
-            since, until, doubts = span.since, span.until, span.notes
-            selection |= {"since": since and since + GRACE, "until": until and until + GRACE}
+            since, until = bounds_of_ends(span.since, span.until)
+            selection |= {"since": since, "until": until}
+            doubts = span.notes
         return command(selection=selection, doubts=doubts, **values)
 
     return select

@@ -16,6 +16,17 @@ INSIDE = GRACE + timedelta(microseconds=1)
 """The end of an interval minus this is in the span that the interval counts to."""
 
 
+def bounds_of_ends(
+    since: datetime | None, until: datetime | None
+) -> tuple[datetime | None, datetime | None]:
+    """The bounds of the interval ends of a span, exclusive and inclusive; None is no bound.
+
+    Whoever states a span, on a command line, in a run file or in a program, means its times as they
+    are due: an end within the grace period after a bound counts as the bound.
+    """
+    return since and since + GRACE, until and until + GRACE
+
+
 def inside(end: str) -> str:
     """SQL for a time in the span that an interval counts to, from its end."""
     return f"{end} - to_microseconds({INSIDE // timedelta(microseconds=1)})"

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from ..core.errors import CpmonError
+from ..core.grace_period import GRACE
 from ..schemas.layout import Kind
 from ..schemas.registry import by_record, layout
 from .codec import I64, U64, Mask, are_within, moment
@@ -334,6 +335,7 @@ def _other_system(path: Path, system: str, other: Path, expected: str) -> CpmonE
 
 def _overlap(part: Merged, following: Merged) -> CpmonError:
     until = f"{moment(part.last_us):%Y-%m-%dT%H:%M:%S.%f}"
+    after = f"{moment(part.last_us) - GRACE:%Y-%m-%dT%H:%M:%S.%f}"
     return CpmonError(
         "these dumps overlap in time",
         code="dumps-overlap",
@@ -342,5 +344,5 @@ def _overlap(part: Merged, following: Merged) -> CpmonError:
         found=f"it begins at {moment(following.first_us):%Y-%m-%dT%H:%M:%S.%f} UTC",
         effect="nothing was merged",
         remedy="leave out what comes twice: "
-        f"cpmon slice {shlex.quote(str(following.path))} --from {until} -o REST",
+        f"cpmon slice {shlex.quote(str(following.path))} --from {after} -o REST",
     )

@@ -13,7 +13,7 @@ WITH sampled AS (
   FROM interval.useact AS u
   LEFT JOIN meta.run AS r ON r.run_id = $run AND r.system = u.system
   WHERE $run = ''
-     OR (u.interval_end > r.since AND u.interval_end <= r.until)
+     OR ends_within(u.interval_end, r.since, r.until)
 ),
 by_virtual_cpu AS (
   SELECT system, vmduser, vmdcpuad,

@@ -13,7 +13,7 @@ WITH processor AS (
   FROM interval.sytrsp AS s
   LEFT JOIN meta.run AS r ON r.run_id = $run AND r.system = s.system
   WHERE $run = ''
-     OR (s.interval_end > r.since AND s.interval_end <= r.until)
+     OR ends_within(s.interval_end, r.since, r.until)
   GROUP BY ALL
 )
 SELECT system,

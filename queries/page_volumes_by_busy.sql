@@ -10,7 +10,7 @@ WITH chosen AS (
   LEFT JOIN meta.run AS r ON r.run_id = $run AND r.system = i.system
   WHERE i.interval_end IS NOT NULL
     AND ($run = ''
-      OR (i.interval_end > r.since AND i.interval_end <= r.until))
+      OR ends_within(i.interval_end, r.since, r.until))
 ),
 space AS (
   SELECT system,

@@ -17,7 +17,7 @@ WITH processor AS (
   FROM processors_by_time AS p
   LEFT JOIN meta.run AS r ON r.run_id = $run AND r.system = p.system
   WHERE $run = ''
-     OR (p.interval_end > r.since AND p.interval_end <= r.until)
+     OR ends_within(p.interval_end, r.since, r.until)
   GROUP BY p.system, p.cpu
 )
 SELECT system,

@@ -11,7 +11,7 @@ WITH used AS (
   FROM users_by_time AS u
   LEFT JOIN meta.run AS r ON r.run_id = $run AND r.system = u.system
   WHERE $run = ''
-     OR (u.interval_end > r.since AND u.interval_end <= r.until)
+     OR ends_within(u.interval_end, r.since, r.until)
 ),
 found AS (
   SELECT s.system, s.userid, s.samples,
@@ -20,7 +20,7 @@ found AS (
   FROM user_states_by_time AS s
   LEFT JOIN meta.run AS r ON r.run_id = $run AND r.system = s.system
   WHERE $run = ''
-     OR (s.interval_end > r.since AND s.interval_end <= r.until)
+     OR ends_within(s.interval_end, r.since, r.until)
 ),
 figure AS (
   SELECT 1 AS place, 'processors' AS kind, system, userid,

@@ -123,7 +123,7 @@ def forecast(  # noqa: PLR0913 - each is an option of the command
     lengths = counted(by.days, "day")
     title = f"{metric_of(definition.reduction, column.name).title}, {definition.name}"
     result = ReportResult(
-        report=Report("FORECAST", title, definition.reduction, _columns(column, limit)),
+        report=Report("FORECAST", title, definition.reduction, _columns(column, limit, by)),
         system=span.system,
         run_id=None,
         starts=table["begins"][0].as_py(),
@@ -222,6 +222,15 @@ def _hours(
     counts["not measured at all"] = int(ends[-1] - ends[0]) // HOUR_US + 1 - len(ends)
     texts = [f"{counted(n, 'hour')} {why}" for why, n in counts.items() if n]
     notes = [f"Left out: {'; '.join(texts)}."] if texts else []
+    if np.all(part | doubt | blank):
+        raise NothingToReportError(
+            "no hour that is kept can be used for a forecast",
+            code="forecast-weeks-too-few",
+            expected=f"hours of {definition.name} that are known for three quarters or more",
+            found="; ".join(texts),
+            effect="nothing is forecast",
+            remedy="land and reduce the dumps of more weeks",
+        )
     return table.filter(pa.array(~(part | doubt | blank))), notes
 
 
@@ -282,7 +291,9 @@ def _threshold(
     return Threshold(float(rule.limit or 0) / float(rule.scale), f"rule {rule.id}")
 
 
-def _columns(column: ReportColumn, limit: Threshold | None) -> tuple[ReportColumn, ...]:
+def _columns(
+    column: ReportColumn, limit: Threshold | None, by: timedelta
+) -> tuple[ReportColumn, ...]:
     """The columns of a forecast, with the unit and print rule of the metric."""
     figure = replace(
         column, kind=MetricKind.KEY, over="", under="", whole="", is_optional=False, width=8
@@ -297,10 +308,10 @@ def _columns(column: ReportColumn, limit: Threshold | None) -> tuple[ReportColum
     }
     figures = [replace(figure, name=name, label=label) for name, label in names.items()]
     if limit is None:
-        return (end_column(), *figures)
+        return (end_column(by), *figures)
     percent = {"met": "Met|in it", "met_by": "Met|by then"}
     chances = [ReportColumn(name, label, "%", 7, Format(1), 100) for name, label in percent.items()]
-    return (end_column(), *figures, *chances)
+    return (end_column(by), *figures, *chances)
 
 
 def _lines(paths: Paths, length: int, limit: Threshold | None, zone: ZoneInfo) -> pa.Table:
@@ -358,7 +369,10 @@ def _notes(
         f" ({fit.season[h] * column.scale:+.3g}{unit})"
         for h in (int(np.nanargmax(fit.season)), int(np.nanargmin(fit.season)))
     )
-    yield f"Weekly season: highest in the hour from {greatest}, lowest from {least}."
+    if np.nanmax(np.abs(fit.season)) > 0:
+        yield f"Weekly season: highest in the hour from {greatest}, lowest from {least}."
+    else:
+        yield "No weekly season: hours of the week differ by no more than their noise."
     if limit is None:
         yield "No threshold: no rule of exceptions limits this metric, and none was given."
     else:

@@ -29,6 +29,8 @@ FEWEST_WEEKS = 6
 FEWEST_OF_AN_HOUR = 3
 """Fewest values of an hour of the week; hours with fewer are not forecast."""
 PATHS = 2000
+ROTATIONS, SIGNIFICANT = 199, 0.01
+"""Rotated weeks that a season is held against, and the share of them that may differ as much."""
 HUBER, TUKEY, TO_SIGMA = 1.345, 4.685, 1.4826
 """Constants of the weights, and the factor from the median deviation to sigma."""
 STEPS = 20
@@ -46,7 +48,8 @@ class Fit:
         center: week that `level` is the value of, in weeks since the Monday before 1970.
         level, slope: of the trend, in the unit of the metric and per week.
         level_sd, slope_sd: their standard errors. freedom: degrees of freedom of these.
-        season: (168,) deviation of each hour of the local week from Monday 00:00; NaN: unknown.
+        season: (168,) deviation of each hour of the local week from Monday 00:00; NaN: unknown;
+            all 0 if they differ by no more than their noise.
         blocks: (weeks, 168) residuals of the weeks that are mostly known.
     """
 
@@ -115,6 +118,9 @@ def fit_hours(hours: Ints, values: Floats, rng: np.random.Generator) -> Fit:
     mine = np.isin(week, known)
     blocks[row[mine], group[mine]] = residuals[mine]
     blocks, n = _filled(blocks, rng), len(known)
+    if not _is_seasonal(blocks + np.nan_to_num(season)):
+        blocks += np.nan_to_num(season)
+        season = np.where(enough, 0.0, np.nan)
     # The fit takes two degrees of freedom from the weeks, and one from the weeks of each hour.
     off = blocks.mean(axis=1, keepdims=True)
     blocks = off * np.sqrt(n / (n - 2)) + (blocks - off) * np.sqrt(n / (n - 1))
@@ -172,6 +178,24 @@ def _errors(
     freedom = max(n / inflation - 2, 1.0)
     sigma = np.sqrt(total / (n - 2) * inflation)
     return float(sigma / np.sqrt(n)), float(sigma / np.sqrt((x**2).sum())), freedom
+
+
+def _is_seasonal(weeks: Floats) -> bool:
+    """Whether hours of the week differ by more than their noise.
+
+    A permutation test: without a season, weeks that are rotated by any number of hours each differ
+    as much in their mean, whatever successive hours have in common.
+
+    Args:
+        weeks: (weeks, 168) deviations from the trend.
+    """
+    weeks = weeks - weeks.mean(axis=1, keepdims=True)
+    rng = np.random.default_rng(0)
+    shifts = rng.integers(WEEK_HOURS, size=(ROTATIONS, len(weeks), 1))
+    places = (np.arange(WEEK_HOURS) + shifts) % WEEK_HOURS
+    rotated = np.take_along_axis(np.broadcast_to(weeks, places.shape), places, axis=2)
+    as_large = rotated.mean(axis=1).var(axis=1) >= weeks.mean(axis=0).var()
+    return bool((1 + as_large.sum()) / (1 + ROTATIONS) <= SIGNIFICANT)
 
 
 def _filled(blocks: Floats, rng: np.random.Generator) -> Floats:

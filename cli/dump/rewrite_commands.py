@@ -57,7 +57,8 @@ def slice_command(
 ) -> Status:
     """Write a part of DUMP, any input that can be ingested, as a MONWRITE file.
 
-    A sample belongs to the time at which its interval ends, an event to its own; a time of day
+    A sample belongs to the time at which its interval ends, an event to its own, and what is up
+    to a second after a bound counts as the bound, as in reports; a time of day
     alone is one of the day on which the dump begins, of a pipe one of today. Configuration up
     to the end of the part is always kept, so that it names its system, and so are the records
     that end its intervals. Counters are compared with the interval before, so the first interval
@@ -72,13 +73,15 @@ def slice_command(
       cpmon slice day.mon.gz --since 10:00 --until 11:00 -o ten.mon.zst
       cpmon slice day.mon.gz --domain 0 --record USEACT --thin 10 -o thin.mon
     """
+    from ...core.grace_period import bounds_of_ends
     from ...ingest.codec import unix_us
     from ...ingest.inspect.record_filter import kind_of
     from ...ingest.rewrite import Part, slice_dump
 
     kinds = frozenset(kind_of(record) for record in records)
     span = read_span(since, until, day=lambda: day_of_dump(dump, container))
-    part = Part(unix_us(span.since), unix_us(span.until), frozenset(domains), kinds, thin)
+    first_us, last_us = map(unix_us, bounds_of_ends(span.since, span.until))
+    part = Part(first_us, last_us, frozenset(domains), kinds, thin)
     with dump_input(dump, container, "slicing") as (source, progress), dump_output(output) as sink:
         written = slice_dump(source, sink, part, progress=progress)
     counts = ", ".join((counted(written.intervals, "interval"), counted(written.records, "record")))

@@ -104,7 +104,7 @@ _draft_option = functools.partial(click.option, is_eager=True, expose_value=Fals
     "--where",
     type=Text(),
     metavar="CONDITION",
-    help='Only lines for which it holds, as "cpu_util > 0.5 and io_rate > 10".',
+    help='Only lines for which it holds, as "cpu_util > 50 and io_rate > 10".',
 )
 @click.option("--shift", metavar="NAME", help="Only the hours of this shift of the settings.")
 @zone_option

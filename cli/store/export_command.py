@@ -85,13 +85,12 @@ def export(
             raise click.UsageError("--iceberg registers whole files of all tables; name nothing")
         _register(store, iceberg)
         return
-    from ...core.grace_period import GRACE
+    from ...core.grace_period import bounds_of_ends
     from ...store.export.database_file import write_database
     from ...store.scope import Scope
 
     span = read_span(since, until, day=lambda: day_of_store(reader_at(store), UTC_ZONE, system))
-    # An end within the grace period after a bound counts as the bound.
-    scope = Scope(system, span.since and span.since + GRACE, span.until and span.until + GRACE)
+    scope = Scope(system, *bounds_of_ends(span.since, span.until))
     with opened(store) as connection:
         chosen = _chosen(connection, relations)
         contents = ((relation, _rows(connection, relation, scope)) for relation in chosen)

@@ -90,6 +90,7 @@ def _measured(
     """The span of a run, and the attributes found in its records."""
     from ...config.moments import span_text
     from ...core.errors import CpmonError, unknown
+    from ...core.grace_period import GRACE
     from ...reduce.compare.run_facts import recorded_attributes
 
     place = store_at(store)
@@ -98,7 +99,7 @@ def _measured(
         raise unknown("system", system, systems, place=str(store))
     span = read_span(since, until, day=lambda: day_of_store(place, UTC_ZONE, system))
     begin, end = cast("tuple[datetime, datetime]", (span.since, span.until))
-    bounds = begin.replace(tzinfo=None), end.replace(tzinfo=None)
+    bounds = [time.replace(tzinfo=None) + GRACE for time in (begin, end)]
     with opened(store) as connection:
         ((first, last, count),) = connection.execute(INTERVALS, [*bounds, system]).fetchall()
         recorded = recorded_attributes(connection, system, *bounds) if count else {}

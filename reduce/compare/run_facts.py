@@ -11,7 +11,6 @@ import duckdb
 import numpy as np
 
 from ...core.errors import CpmonError, unknown
-from ...core.grace_period import GRACE
 from ...core.text import counted
 from ...store.catalogue.connection import Connection
 from ...store.runs.runs import part_of_run
@@ -91,15 +90,14 @@ def measure_parts(
 ) -> None:
     """Limit base run and runs to parts of their steady states, on a connection.
 
-    `part_of`: run -> bounds of its part, UTC; intervals that CP ended late count as in time.
+    `part_of`: run -> bounds of its part, UTC.
 
     Raises:
         CpmonError: as for `base_and_runs`, or a run has no steady state in its part.
     """
     parts = []
     for run in base_and_runs(con, runs, base):
-        since, until = (bound and bound + GRACE for bound in part_of(run))
-        parts.append(part_of_run(con.store, run, since, until))
+        parts.append(part_of_run(con.store, run, *part_of(run)))
     con.measure(parts)
 
 
@@ -158,8 +156,8 @@ def run_notes(
     notes += [f"{run}: {note}" for run in runs for note in doubts_note(doubts[run])]
     gaps = con.execute(
         "SELECT r.run_id, count(DISTINCT i.interval_end) AS n FROM meta.run AS r"
-        " JOIN meta.interval AS i ON i.system = r.system AND i.interval_end > r.steady_since"
-        " AND i.interval_end <= r.steady_until"
+        " JOIN meta.interval AS i ON i.system = r.system"
+        " AND ends_within(i.interval_end, r.steady_since, r.steady_until)"
         # Intervals that begin before the first sample of a run do not belong to it.
         " AND i.interval_end - to_microseconds(CAST(i.seconds * 1e6 AS BIGINT)) >= r.steady_since"
         " WHERE list_contains(?, r.run_id)"

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from ...core.grace_period import GRACE
 from ...core.sql import name, text
 from ...store.dumps.store import Store
 from ...store.files.plain_paths import path_text
@@ -104,7 +105,10 @@ class ReductionDatabase(QueryWriter):
             " ON i.system = r.system AND i.interval_end <= r.since"
             " GROUP BY r.system, r.since, r.until"
         ).fetchall()
-        each = [f"(system = {text(s)} AND {_between(*span)})" for s, *span in sorted(set(spans))]
+        each = [
+            f"(system = {text(s)} AND {_between(begin, until + GRACE)})"
+            for s, begin, until in sorted(set(spans))
+        ]
         samples = f"({' OR '.join(each) or 'false'})"
         rows = self.connection.execute(
             f"SELECT DISTINCT dump FROM {INTERVALS} WHERE {samples}"

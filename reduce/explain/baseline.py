@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 
 import duckdb
 
+from ...core.grace_period import bounds_of_ends
 from ...core.text import counted
 from ...store.scope import Scope
 from ..compare.change_test import FEWEST
@@ -52,7 +53,8 @@ def find_baseline(
         ((since, until),) = con.execute(
             "SELECT steady_since, steady_until FROM meta.run WHERE run_id = ?", [base]
         ).fetchall()
-        return Baseline(Scope(system, since, until), f"run {base}", by_time=False)
+        scope = Scope(system, *bounds_of_ends(since, until))
+        return Baseline(scope, f"run {base}", by_time=False)
     if against != "before" and (found := _other_days(con, span, zone, against == "days")):
         return found
     if against == "days":

@@ -21,6 +21,7 @@ import numpy as np
 
 from ...config import Settings
 from ...core.errors import CpmonError
+from ...core.grace_period import bounds_of_ends
 from ...core.text import counted
 from ...store.catalogue.connection import point
 from ...store.scope import ALL, Scope
@@ -192,7 +193,7 @@ def _window(
         "SELECT system, steady_since, steady_until, base_run_id FROM meta.run WHERE run_id = ?",
         [run],
     ).fetchall()
-    return measured, Scope(measured, since, until), base
+    return measured, Scope(measured, *bounds_of_ends(since, until)), base
 
 
 def _span(

@@ -44,6 +44,7 @@ class ReportColumn:
         base: HEX for hexadecimal numbers (device numbers).
         is_optional: the column is hidden if it is NULL in all lines.
         whole: the column that it is part of.
+        calendar: what times are printed as, which end it: Day, Week or Month; empty for the time.
     """
 
     name: str
@@ -59,6 +60,7 @@ class ReportColumn:
     base: int = 10
     is_optional: bool = False
     whole: str = ""
+    calendar: str = ""
 
     @property
     def heading(self) -> str:

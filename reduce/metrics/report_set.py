@@ -10,6 +10,7 @@ import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from datetime import timedelta
 from enum import StrEnum
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -19,9 +20,12 @@ import msgspec
 
 from ...config import Document, Table
 from ...config.definitions import definitions, of_definitions
+from ...config.moments import MONTH, LineLength
 from ...config.values import Names, Text
 from ...core.errors import CpmonError, fold, unknown
 from ...render.printing import Style
+from ...schemas import layout
+from ...schemas.owners import owner_of
 from .metric import Compared, Metric, MetricKind, ReportColumn, print_rule
 
 HEADER = tuple(
@@ -360,7 +364,7 @@ def read_reports(documents: Iterable[Document]) -> dict[str, Report]:
             "columns": tuple(_column(entry.reduction, column, place) for column in entry.columns),
             "keys": tuple(entry.keys),
             "total": tuple(entry.total),
-            "notes": tuple(Note(Text(n)) if isinstance(n, str) else n for n in entry.notes),
+            "notes": tuple(map(_note, entry.notes)),
         }
         listed = [column.name for column in keys["columns"]]
         if absent := [name for name in entry.total if name not in listed]:
@@ -372,6 +376,18 @@ def read_reports(documents: Iterable[Document]) -> dict[str, Report]:
             )
         reports[entry.name] = Report(**keys)
     return reports
+
+
+def _note(note: str | Note) -> Note:
+    """A note, with `{logon}` replaced by what the rule of owners does with a session's begin."""
+    if isinstance(note, str):
+        note = Note(Text(note))
+    if "{logon}" not in note.text:
+        return note
+    owner = owner_of(layout("useact"))
+    begun = " or ".join(event.table.upper() for event in owner.events if event.begins)
+    text = f"as well where {begun} tells when it began" if owner.from_zero else "not"
+    return msgspec.structs.replace(note, text=Text(note.text.replace("{logon}", text)))
 
 
 def _column(reduction: str, column: str | ColumnKeys, place: str) -> ReportColumn:
@@ -397,6 +413,14 @@ def _column(reduction: str, column: str | ColumnKeys, place: str) -> ReportColum
 
 
 @functools.cache
-def end_column() -> ReportColumn:
-    """The report column with the end of the interval."""
-    return metric_of("", "interval_end").report_column()
+def end_column(by: LineLength | None = None) -> ReportColumn:
+    """The report column with the end of the interval, or with the day, week or month that it ends.
+
+    Args:
+        by: length of the lines.
+    """
+    end = metric_of("", "interval_end").report_column()
+    names = {timedelta(days=1): "Day", timedelta(days=7): "Week", MONTH: "Month"}
+    if by not in names:
+        return end
+    return replace(end, label=names[by], calendar=names[by], width=len("2006-10-16"))

@@ -1,10 +1,12 @@
 -- The spans of pages: runs, and systems that have none in the span, each as far as it has measured
 -- intervals.
--- Parameters: since, until (UTC, NULL is no bound); run, run, system, system (NULL is any); whether
+-- Parameters: bounds of interval ends (UTC, NULL is no bound); run, run, system, system (NULL is any); whether
 -- to list systems that have runs as well.
 WITH asked AS (SELECT CAST(? AS TIMESTAMP) AS since, CAST(? AS TIMESTAMP) AS until),
      named AS (
-  SELECT system, run_id, since, until, attributes FROM meta.run
+  SELECT system, run_id, since + INTERVAL 1 SECOND AS since,
+         until + INTERVAL 1 SECOND AS until, attributes
+  FROM meta.run
   UNION ALL
   SELECT DISTINCT system, NULL, NULL, NULL, NULL FROM meta.interval
 ),

@@ -30,7 +30,7 @@ def cell_text(column: ReportColumn, value: Any, zone: ZoneInfo = UTC_ZONE) -> st
     """Formats a value by the rules of its column, times in a zone; empty for NULL."""
     match value:
         case datetime():
-            return clock(value, zone)
+            return calendar_name(column.calendar, value, zone) or clock(value, zone)
         case bool():
             return "yes" if value else "no"
         case str():
@@ -47,6 +47,17 @@ def clock(time: datetime, zone: ZoneInfo = UTC_ZONE) -> str:
     """
     rounded = (time + timedelta(milliseconds=500)).replace(microsecond=0, tzinfo=UTC)
     return local_text(rounded, zone)
+
+
+def calendar_name(calendar: str, end: datetime, zone: ZoneInfo) -> str:
+    """The day (2003-05-06), week (2003-W19) or month (2003-05) that ends; empty without one.
+
+    Args:
+        end: UTC without zone.
+    """
+    last = (end.replace(tzinfo=UTC) - timedelta(seconds=1)).astimezone(zone)
+    forms = {"Day": "%Y-%m-%d", "Week": "%G-W%V", "Month": "%Y-%m"}
+    return f"{last:{forms[calendar]}}" if calendar else ""
 
 
 def utc(time: datetime | None) -> datetime | None:

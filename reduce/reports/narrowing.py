@@ -171,7 +171,7 @@ def known_column(name: str, definition: Report, place: str | None = None) -> str
 
 
 def condition_sql(con: duckdb.DuckDBPyConnection, text: str, definition: Report) -> str:
-    """The query of lines that meet a condition (`cpu_util > 0.5`), from its checked tree.
+    """The query of lines that meet a condition (`cpu_util > 50`) on printed values.
 
     Raises:
         CpmonError: it is not an expression over the columns of the report only.

@@ -122,7 +122,7 @@ def report(  # noqa: PLR0913 - each is an option of the command
         top: limits the number of objects, by the order of the report. each: applies the limit to
             each line of time instead of the whole span.
         sort: column to order lines by, as `Sort.parse` reads it.
-        where: filters lines: an expression over the columns of the report.
+        where: filters lines: an expression over the columns of the report as it prints them.
         columns: shows only these columns, after times and keys, in their order.
         shift: limits to intervals in the hours of a shift of the settings.
         zone: time zone of the printed times; default from the settings.
@@ -144,7 +144,7 @@ def report(  # noqa: PLR0913 - each is an option of the command
     is_of_time = definition.lines is Lines.TIME or not definition.keys
     over_time = is_of_time or by is not None or _is_one(definition, span)
     asked = Asked(over_time, by, lines_zone.key, top=top, each=each)
-    shown = _shown(definition, over_time)
+    shown = _shown(definition, over_time, by)
     if sort:
         asked = replace(asked, sort=Sort.parse(sort, shown))
     if where:
@@ -356,13 +356,15 @@ def _objects(shown: Report, table: pa.Table) -> int:
     return int(table.group_by(list(shown.keys)).aggregate([]).num_rows)
 
 
-def _shown(definition: Report, over_time: bool) -> Report:
+def _shown(definition: Report, over_time: bool, by: LineLength | None) -> Report:
     """The report with the column of times if lines are times, without it if they are objects."""
     if definition.lines is Lines.ROW:
         return definition
-    columns = tuple(c for c in definition.columns if c.name != TIME or over_time)
-    if over_time and columns[0].name != TIME:
-        columns = (end_column(), *columns)
+    columns = tuple(c for c in definition.columns if c.name != TIME)
+    if over_time:
+        listed = next((c for c in definition.columns if c.name == TIME), end_column())
+        end = end_column(by)
+        columns = (end if end.calendar else listed, *columns)
     return replace(definition, columns=columns)
 
 

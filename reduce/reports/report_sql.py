@@ -15,8 +15,9 @@ import duckdb
 
 from ...config.moments import LineLength, Shift
 from ...core.errors import CpmonError, unknown
-from ...core.grace_period import DAY, GRACE, inside
+from ...core.grace_period import DAY, GRACE, bounds_of_ends, inside
 from ...core.sql import name as quoted
+from ...render.printing import Style
 from ...store.catalogue.connection import levels_of
 from ..metrics.metric import TIME, MetricKind, ReportColumn
 from ..metrics.report_set import Lines, Report
@@ -25,10 +26,12 @@ from .cells import UTC_ZONE
 from .narrowing import LINES, Objects, Sort, is_of_objects
 
 COVERED, MEAN, TOTAL, COVERAGE, DOUBTS = "covered", "_mean", "_total", "_coverage", "_doubts"
-_LINE = "_line"
-"""The column with the time of a line; it is always in the query."""
+_LINE, _CONSUMED = "_line", "_consumed"
+"""Columns of the query that no report prints: the time of a line, and what an object consumed."""
 ELAPSED = ("seconds", "system_seconds")
 """Elapsed times that all objects of an interval share: counted once for several objects."""
+TIMES = ("seconds", "samples")
+"""Ends of the names of times: an amount over one of them is consumed in it."""
 BEFORE = GRACE + timedelta(milliseconds=1)
 """How much earlier than the span its first roll-up may begin: the begin is computed, and the
 previous interval may have ended late."""
@@ -127,7 +130,7 @@ class Asked:
         sort: the order; by default by time, or by the sort column of the report.
         top: maximum number of objects, over the whole span or in each line of time.
         each: `top` applies to each line of time.
-        where: SQL query over `LINES` with the lines that meet a condition.
+        where: SQL query over `LINES` with the lines that meet a condition on printed values.
     """
 
     over_time: bool
@@ -149,8 +152,12 @@ class Asked:
         return [_LINE, *keys]
 
     def ranking(self, report: Report) -> Sort:
-        """The order that puts the top objects first."""
-        return self.sort or Sort(report.sort)
+        """The order that puts the top objects first.
+
+        Unless another one is asked for, that is by what they consumed in the span, not by the share
+        of the time in which they existed: who was there for a minute alone is no top user.
+        """
+        return self.sort or Sort(_CONSUMED if _consumed(report) else report.sort)
 
 
 def lines_sql(
@@ -172,9 +179,15 @@ def lines_sql(
     listed = {column.name for column in report.columns}
     hidden = [key for key in report.keys if key not in listed]
     shown = [*shown, *of_all, f"{line} AS {_LINE}", *hidden]
+    if consumed := _consumed(report):
+        shown.append(f"{_consumed_sql(consumed, source)} AS {_CONSUMED}")
+        hidden.append(_CONSUMED)
     lines = f"SELECT {', '.join(shown)} FROM {source.relation} WHERE {where}"
     if asked.where:
-        lines = f"WITH {LINES} AS ({lines}) {asked.where}"
+        printed = ", ".join(filter(None, map(_printed, report.columns)))
+        values_of = f"* REPLACE ({printed})" if printed else "*"
+        rows = f"SELECT {values_of}, line AS _whole FROM ({lines}) AS line"
+        lines = f"SELECT unnest(_whole) FROM (WITH {LINES} AS ({rows}) {asked.where})"
     order = asked.order(report)
     if asked.top and asked.each:
         ranking = ", ".join([asked.ranking(report).sql, *map(quoted, report.keys)])
@@ -186,6 +199,30 @@ def lines_sql(
     return f"SELECT * EXCLUDE ({without}) FROM ({lines}){limit} ORDER BY {', '.join(order)}", values
 
 
+def _printed(column: ReportColumn) -> str:
+    """The value of a column as it is printed, in SQL; empty if it is printed as it is."""
+    is_known_number = column.kind in (MetricKind.RATIO, MetricKind.TOTAL, MetricKind.LEVEL)
+    name, is_fixed = column.name, column.form.style is Style.FIXED and is_known_number
+    if column.scale == 1 and not is_fixed:
+        return ""
+    value = f"{name} * {column.scale}"
+    return f"{f'round({value}, {column.form.digits})' if is_fixed else value} AS {name}"
+
+
+def _consumed(report: Report) -> ReportColumn | None:
+    """The column that objects are ordered by, if it is an amount over a time."""
+    for column in report.columns:
+        if column.name == report.sort and column.kind is MetricKind.RATIO:
+            return column if column.under.endswith(TIMES) else None
+    return None
+
+
+def _consumed_sql(column: ReportColumn, source: Source) -> str:
+    """The sum of such a column, over the rows in which it is known."""
+    amount, _ = _terms(column, rolled=source.is_rolled)
+    return f"sum({amount})"
+
+
 def _among_greatest(report: Report, source: Source, asked: Asked, where: str) -> str:
     """SQL condition: the row belongs to one of the top objects of the whole span."""
     keys, sort = ", ".join(map(quoted, report.keys)), asked.ranking(report)
@@ -194,6 +231,8 @@ def _among_greatest(report: Report, source: Source, asked: Asked, where: str) ->
         for column in report.columns
         if column.name == sort.column
     ]
+    if (consumed := _consumed(report)) and sort.column == _CONSUMED:
+        amounts = [f", {_consumed_sql(consumed, source)} AS {_CONSUMED}"]
     order = ", ".join([sort.sql, keys])
     greatest = (
         f"SELECT {keys}{''.join(amounts)} FROM {source.relation} WHERE {where} GROUP BY {keys}"
@@ -329,13 +368,13 @@ def _shown(column: ReportColumn, report: Report, end: str, source: Source) -> st
 def run_window(
     con: duckdb.DuckDBPyConnection, run: str, system: str | None
 ) -> tuple[str, datetime | None, datetime | None]:
-    """System, begin and end of a run, UTC without zone.
+    """System of a run, and the bounds of its interval ends, UTC without zone.
 
     Raises:
         CpmonError: no such run, or the run belongs to another system than the given one.
     """
     rows = con.execute("SELECT run_id, system, since, until FROM meta.run").fetchall()
-    windows = {str(run_id): (measured, since, until) for run_id, measured, since, until in rows}
+    windows = {str(run_id): (measured, *bounds_of_ends(*span)) for run_id, measured, *span in rows}
     if run not in windows:
         raise unknown("run", run, windows)
     measured = windows[run][0]

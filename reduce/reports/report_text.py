@@ -221,6 +221,8 @@ def _value(column: ReportColumn, result: ReportResult, value: Any) -> Any:
     match value:
         case None | bool() | str():
             return value
+        case datetime() if column.calendar:
+            return cell_text(column, value, result.zone)
         case datetime():
             local = value.replace(tzinfo=UTC).astimezone(result.zone)
             return clock(value, result.zone) if is_twice(local) else local

@@ -375,5 +375,4 @@ FROM {reduction} AS f
 LEFT JOIN meta.run AS r
   ON {outside}
   AND r.system = f.system
-  AND f.interval_end > r.since
-  AND f.interval_end <= r.until"""
+  AND ends_within(f.interval_end, r.since, r.until)"""

@@ -163,7 +163,7 @@ def _no_condition(condition: str, found: str) -> CpmonError:
     return CpmonError(
         "a condition is not an expression over the columns of a row",
         place=condition,
-        expected="an expression such as cpu_util > 0.5 AND userid <> 'TCPIP'",
+        expected="an expression such as cpu_util > 50 AND userid <> 'TCPIP'",
         found=found,
         effect="nothing was run",
     )

@@ -17,6 +17,7 @@ from cpmon.reduce.reductions.reductions import reductions
 from cpmon.reduce.trend import MONDAY, WEEK_HOURS, Fit, Paths, fit_hours, simulate
 from cpmon.store import Store, connect
 from cpmon.store.results.retention import plan, prune, retention
+from tests.dumps import dump, fields, interval
 from tests.months import BEGIN_S, GROWTH, START, months, season, shares, store_of_months
 
 MONDAY_2002 = (BEGIN_S // 3600 + MONDAY) // WEEK_HOURS * WEEK_HOURS - MONDAY
@@ -52,6 +53,18 @@ def test_a_known_trend_and_season_are_found_again():
     assert fit.slope_sd < 0.0004
     expected = season(np.arange(WEEK_HOURS))
     assert np.abs(fit.season - (expected - expected.mean())).max() < 4 * HOURLY / np.sqrt(26)
+
+
+@pytest.mark.parametrize("dependence", [0.0, 0.9])
+def test_noise_is_no_season(dependence: float):
+    """Also where successive hours have much in common; a real one of its size is one."""
+    seen = []
+    for seed in range(20):
+        hours, values = series(12, seed, dependence)
+        flat = values - season((hours + MONDAY) % WEEK_HOURS)
+        seen.append(np.nanmax(np.abs(fitted(hours, flat).season)) > 0)
+        assert np.nanmax(np.abs(fitted(hours, values).season)) > 0
+    assert sum(seen) <= 1
 
 
 def test_a_week_of_outage_moves_the_trend_little():
@@ -112,6 +125,22 @@ def test_bands_and_probabilities_hold_what_they_say(weeks: int, dependence: floa
         some = (likely >= low) & (likely < high)
         assert some.sum() > 10
         assert np.mean(met[some]) == pytest.approx(np.mean(likely[some]), abs=0.18)
+
+
+def test_a_store_whose_hours_are_all_parts_is_refused(tmp_path: Path):
+    """A dump of three minutes has an hour, of which nearly nothing was measured."""
+    processors = [fields("sytprp", 60 * n, pfxcpuad=0, pfxutime=n << 32) for n in range(4)]
+    settings = [fields("mtrsys", 0, systmid="VMTEST"), fields("mtrspr", 0, interval=60)]
+    minutes = [interval(60 * n, *settings * (n == 0), p) for n, p in enumerate(processors)]
+    store = store_of_months(tmp_path, dump(*minutes))
+    with (
+        connect(store, reductions()) as con,
+        pytest.raises(NothingToReportError, match="can be used") as error,
+    ):
+        forecast(con, "total_util")
+    assert (
+        error.value.found == "1 hour less than three quarters measured, as around restarts and gaps"
+    )
 
 
 def test_fewer_than_six_weeks_are_refused():

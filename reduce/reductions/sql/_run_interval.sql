@@ -6,7 +6,7 @@ WITH span AS (
   SELECT r.run_id,
          s.system,
          s.interval_end,
-         s.interval_end > r.steady_since AND s.interval_end <= r.steady_until
+         ends_within(s.interval_end, r.steady_since, r.steady_until)
            AS is_steady,
          s.seconds,
          s.processors,
@@ -31,8 +31,7 @@ WITH span AS (
   FROM meta.run AS r
   JOIN system_summary_by_time AS s
     ON s.system = r.system
-    AND s.interval_end > r.since
-    AND s.interval_end <= r.until
+    AND ends_within(s.interval_end, r.since, r.until)
   WHERE s.seconds IS NOT NULL
 ),
 line AS (

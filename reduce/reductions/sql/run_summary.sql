@@ -1,7 +1,7 @@
 -- Every measured run in one row, unrounded: what comparison tables print.
--- An interval belongs to a run when it ends behind since and not behind until,
--- and to its steady state when it also ends behind steady_since and not behind
--- steady_until of meta.run. All figures are those of the steady state, which is
+-- An interval belongs to a run when it ends after since, up to until, and to
+-- its steady state when it also ends after steady_since, up to steady_until of
+-- meta.run (ends_within). All figures are those of the steady state, which is
 -- the whole run unless the run file says otherwise; processor time per
 -- transaction alone is that of the whole run, as its warm-up has to be paid for
 -- too. Rates are sums of deltas over sums of seconds; levels are means over the
@@ -12,13 +12,12 @@ WITH span AS (
          i.system,
          i.interval_end,
          i.seconds,
-         i.interval_end > r.steady_since AND i.interval_end <= r.steady_until
+         ends_within(i.interval_end, r.steady_since, r.steady_until)
            AS is_steady
   FROM meta.run AS r
   JOIN _interval AS i
     ON i.system = r.system
-    AND i.interval_end > r.since
-    AND i.interval_end <= r.until
+    AND ends_within(i.interval_end, r.since, r.until)
   WHERE i.seconds IS NOT NULL
 ),
 steady AS (

@@ -44,6 +44,13 @@ CREATE OR REPLACE MACRO is_outside(figure, low, high) AS
     figure < low - 0.001e0 OR figure > high * 1.005e0 + 0.001e0, FALSE
   );
 
+-- Whether an interval belongs to a stated span: it ends after `since`, up to
+-- `until`. CP writes its end up to a second after the time at which it was
+-- due, so both bounds have that grace period (core/grace_period.py).
+CREATE OR REPLACE MACRO ends_within(interval_end, since, until) AS
+  interval_end > since + INTERVAL 1 SECOND
+  AND interval_end <= until + INTERVAL 1 SECOND;
+
 -- Converts TOD units, 4096 per microsecond, to seconds.
 CREATE OR REPLACE MACRO tod_seconds(units) AS units / 4096e6;
 
