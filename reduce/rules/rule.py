@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib.resources import files
@@ -244,10 +245,20 @@ class Rule(RuleKeys, frozen=True, kw_only=True):
         Raises:
             CpmonError: it fails.
         """
-        try:
+        with self.evaluated():
             return run_restricted(
                 con, sql, lambda: con.sql(sql, params=list(values)).to_arrow_table()
             )
+
+    @contextmanager
+    def evaluated(self) -> Iterator[None]:
+        """Names the rule in the error of a query that fails in the block.
+
+        Raises:
+            CpmonError: it fails.
+        """
+        try:
+            yield
         except duckdb.Error as error:
             raise self.failed(str(error).partition("\n\nLINE")[0]) from None
 

@@ -28,16 +28,14 @@ from ...schemas.registry import record_of, tables
 from ...store import Store, connect
 from ...store.catalogue.connection import run_restricted
 from ...store.scope import ALL, Scope
-from ...store.views.interval import WRAPPED, counter_names, doubts_of, undoubted_of
-from ...store.views.views import raw_table
+from ...store.views.interval import WRAPPED, doubts_of
 from ..reductions.reductions import reductions
 from .coverage import Coverage, coverage
 from .layout_checks import DeltaCheck, TableCheck
 from .rule import Purpose, Rule, Severity, load_rules, worst
+from .screening import Screening
 
 BAD = "value < least OR value > most"
-LARGE = 200_000
-"""Number of rows from which a table is first screened for doubtful deltas."""
 
 
 class Status(StrEnum):
@@ -91,10 +89,13 @@ def count(
     ordered = list(rules)
     available = [rule for rule in ordered if set(rule.needs).issubset(landed)]
     found: list[RuleResult] = []
-    for kind, counts_of in ((TableCheck, _of_table), (DeltaCheck, _of_deltas)):
-        same_kind = [rule for rule in available if isinstance(rule.check, kind)]
-        for _, of_table in itertools.groupby(same_kind, key=lambda rule: rule.needs):
-            found += counts_of(con, list(of_table), scope)
+    of_rows = [rule for rule in available if isinstance(rule.check, TableCheck)]
+    for _, of_table in itertools.groupby(of_rows, key=lambda rule: rule.needs):
+        found += _of_table(con, list(of_table), scope)
+    of_deltas = [rule for rule in available if isinstance(rule.check, DeltaCheck)]
+    screening = Screening(con, landed, scope)
+    for _, of_table in itertools.groupby(of_deltas, key=lambda rule: rule.needs):
+        found += _of_deltas(con, list(of_table), scope, screening)
     found += [_of_sql(con, rule, scope) for rule in available if rule.check is None]
     outcomes, layouts = {outcome.rule.id: outcome for outcome in found}, tables()
     for rule in ordered:
@@ -152,36 +153,23 @@ def _of_table(
 
 
 def _of_deltas(
-    con: duckdb.DuckDBPyConnection, rules: Sequence[Rule], scope: Scope
+    con: duckdb.DuckDBPyConnection, rules: Sequence[Rule], scope: Scope, screening: Screening
 ) -> Iterator[RuleResult]:
     checks = [rule.check for rule in rules if isinstance(rule.check, DeltaCheck)]
-    layout = checks[0].layout
-    still, sound = _undoubted(con, rules[0], layout, scope)
-    if sound is None:
+    layout, bad = checks[0].layout, [0] * len(checks)
+    with rules[0].evaluated():
+        screened = screening.screen(layout)
+    checked = screened.checked
+    if screened.suspects != ():
         figures = ["count(*) FILTER (WHERE cause IS DISTINCT FROM 'first')"]
         figures += [f"count({check.found})" for check in checks]
-        rows = f"FROM (\n{doubts_of(layout, still)}\n) WHERE {scope.condition()}"
-        checked, *bad = _counts(con, rules[0], f"SELECT {', '.join(figures)} {rows}")
-    else:
-        checked, bad = sound, [0] * len(checks)
+        rows = f"(\n{doubts_of(layout, screened.still, screened.suspects)}\n)"
+        sql = f"SELECT {', '.join(figures)} FROM {rows} WHERE {scope.condition()}"
+        others, *bad = _counts(con, rules[0], sql)
+        checked += others
     reason = "" if checked else "no interval follows another directly in this span"
     for rule, number in zip(rules, bad, strict=True):
         yield RuleResult(rule, checked, number, reason)
-
-
-def _undoubted(
-    con: duckdb.DuckDBPyConnection, rule: Rule, layout: Layout, scope: Scope
-) -> tuple[set[str], int | None]:
-    """The counters that never change, and the number of deltas; None if in doubt or too costly."""
-    counters = counter_names(layout)
-    moves = (f"coalesce(min({name(c)}) < max({name(c)}), false)" for c in counters)
-    figures = ", ".join(["count(*)", *moves])
-    rows, *moved = _counts(con, rule, f"SELECT {figures} FROM {raw_table(layout.name)}")
-    still = {counter for counter, has in zip(counters, moved, strict=True) if not has}
-    if rows < LARGE or owner_of(layout).clock:
-        return still, None
-    sound, checked = _counts(con, rule, undoubted_of(layout, still, scope.condition()))
-    return still, checked if sound else None
 
 
 def _of_sql(con: duckdb.DuckDBPyConnection, rule: Rule, scope: Scope) -> RuleResult:
@@ -239,20 +227,21 @@ def breaches(
 ) -> Iterator[Breach]:
     """The violations of some rules in a store with one dump; `landed`: tables that have rows."""
     applying = [rule for rule in rules if set(rule.needs).issubset(landed)]
-    deltas = [(r.check.layout, r) for r in applying if isinstance(r.check, DeltaCheck)]
-    for layout, of_table in itertools.groupby(deltas, key=lambda pair: pair[0]):
-        yield from _breaches_of_deltas(con, layout, next(of_table)[1])
+    screening = Screening(con, landed, ALL)
+    deltas = (rule.check.layout for rule in applying if isinstance(rule.check, DeltaCheck))
+    for layout in dict.fromkeys(deltas):
+        yield from _breaches_of_deltas(con, layout, screening)
     for rule in applying:
         if rule.finding:
             yield from _breaches_of_rows(con, rule)
 
 
 def _breaches_of_deltas(
-    con: duckdb.DuckDBPyConnection, layout: Layout, rule: Rule
+    con: duckdb.DuckDBPyConnection, layout: Layout, screening: Screening
 ) -> Iterator[Breach]:
-    """The doubtful deltas of a table, for all of its rules; `rule` is one of them."""
-    still, sound = _undoubted(con, rule, layout, ALL)
-    if sound is not None:
+    """The doubtful deltas of a table, for all of its rules."""
+    screened = screening.screen(layout)
+    if screened.suspects == ():
         return
     keys = [f"{text(f'{key}=')} || {name(key)}" for key in owner_keys(layout)]
     owner = f"concat_ws(', ', {', '.join(keys)})" if keys else "''"
@@ -262,7 +251,8 @@ def _breaches_of_deltas(
       WITH doubted AS (
         SELECT cause, record_offset, interval_end, {owner} AS owner,
           unnest(string_split(doubts, ', ')) AS doubt
-        FROM ({doubts_of(layout, still)}) WHERE doubts IS NOT NULL)
+        FROM ({doubts_of(layout, screened.still, screened.suspects)})
+        WHERE doubts IS NOT NULL)
       SELECT cause, doubt, count(*), min((interval_end, record_offset, owner)) FROM doubted
       GROUP BY cause, doubt ORDER BY cause, doubt""",
     )

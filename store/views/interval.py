@@ -21,8 +21,10 @@ from .views import PLACE, Documented, describe, describe_bit, row_docs
 
 WORD = 4
 """Minimum width, in bytes, of counters whose decrease is evidence: narrower ones wrap often."""
-MOST = "_s * 1.02e0 + 1e0"
-"""Seconds in which a counter can increase, as SQL: samples of two records are not simultaneous."""
+LATE, LATE_S = 1.02, 1
+"""Samples of two records are not simultaneous: a counter can increase for 2 % and a second more."""
+MOST = f"_s * {LATE}e0 + {LATE_S}e0"
+"""Seconds in which a counter can increase, as SQL."""
 SLACK = "1.01e0"
 """Tolerance factor by which the sum of parts may exceed the whole."""
 TOD_UNITS = "4096e6"
@@ -99,8 +101,8 @@ class _Counter:
     @property
     def most(self) -> str:
         """Maximum possible delta, as SQL."""
-        if self.limit.per_second is None:  # half of its range; of 64 bits what a DOUBLE holds
-            return f"{2**53 - 1 if self.field.length == WIDEST else 1 << 8 * self.field.length - 1}"
+        if self.limit.per_second is None:
+            return f"{most_of_all(self.field)}"
         return f"{self.limit.per_second:e} * _most"
 
     def lags(self) -> str:
@@ -203,7 +205,9 @@ def interval_view(layout: Layout) -> Documented:
     return Documented(f"interval.{layout.name}", _rows(layout, counters, columns), doc, docs)
 
 
-def doubts_of(layout: Layout, still: Collection[str] = ()) -> str:
+def doubts_of(
+    layout: Layout, still: Collection[str] = (), owners: Iterable[int] | None = None
+) -> str:
     """SELECT of the rows of `interval.<table>` with the doubts of all counters, by the same rule.
 
     Columns: the place of the row, the keys of its owner, `cause` and `doubts`, which here includes
@@ -212,43 +216,28 @@ def doubts_of(layout: Layout, still: Collection[str] = ()) -> str:
     Args:
         still: counters known to be constant. They have no doubts, and the query takes half the time
             without them.
+        owners: hashes of those to judge (`owner_hash`); all if not given.
     """
     counters = _moving(layout, still)
     place = ("system", "dump", "tod", "interval_end", "record_offset")
     columns = {column: column for column in place}
     columns |= {key: name(key) for key in owner_keys(layout)} | {"cause": "cause"}
     columns["doubts"] = f"{_doubts(layout, owner_of(layout), counters)} AS doubts"
-    return _rows(layout, counters, columns)
+    where = "" if owners is None else f"{owner_hash(layout)} IN ({', '.join(map(str, owners))})"
+    return _rows(layout, counters, columns, where)
 
 
-def undoubted_of(layout: Layout, still: Collection[str], where: str) -> str:
-    """SELECT of whether no row of a table has a doubt, and how many rows have a previous one.
+def owner_hash(layout: Layout) -> str:
+    """SQL: a hash of the system and keys of the owner of a row."""
+    return f"hash({', '.join(['system', *map(name, owner_keys(layout))])})"
 
-    A fast path for `doubts_of`: it finds previous rows by a hash of their keys, in half the time.
-    It works only if owners neither begin nor end, and none has two rows at one interval end; in
-    other cases the answer is false, and `doubts_of` has to decide. Not for tables with their own
-    clock.
 
-    Args:
-        still: counters known to be constant.
-        where: SQL condition on the rows to count; all rows are checked.
+def most_of_all(field: Field) -> int:
+    """Maximum delta of a counter without a known rate: half of its range.
+
+    Of 64 bits it is what a DOUBLE holds.
     """
-    owner, counters = owner_of(layout), _moving(layout, still)
-    keys = [name(key) for key in owner_keys(layout)]
-    table = f"monitor.{name(layout.name)}"
-    judged = _judged(layout, counters, _paired(layout, owner, keys, counters))
-    doubts = _doubts(layout, owner, counters)
-    return f"""{judged},
-      pairs AS (SELECT system, interval_end, cause, {doubts} AS doubts FROM judged),
-      counted AS (
-        SELECT count(*) AS n, count(coalesce(cause, doubts)) AS doubted,
-          count(CASE WHEN {where} THEN 1 END) AS shown FROM pairs),
-      later AS (SELECT count(*) AS n FROM {table} JOIN ends USING (system, interval_end)),
-      earlier AS (
-        SELECT count(*) AS n FROM {table} AS r
-        JOIN ends AS n ON n.system = r.system AND n.previous_end = r.interval_end)
-      SELECT c.doubted = 0 AND c.n = l.n AND c.n = e.n, c.shown
-      FROM counted AS c, later AS l, earlier AS e"""
+    return 2**53 - 1 if field.length == WIDEST else 1 << 8 * field.length - 1
 
 
 def counter_names(layout: Layout) -> list[str]:
@@ -286,12 +275,21 @@ def _watched(owner: Owner, counters: Sequence[_Counter]) -> list[_Counter]:
     return [c for c in counters if not owner.watched or c.field.name in owner.watched]
 
 
-def _rows(layout: Layout, counters: Sequence[_Counter], columns: Mapping[str, str]) -> str:
-    """SELECT of columns of the rows of a table, checked by some of its counters."""
+def _rows(
+    layout: Layout,
+    counters: Sequence[_Counter],
+    columns: Mapping[str, str],
+    where: str = "",
+) -> str:
+    """SELECT of columns of the rows of a table, checked by some of its counters.
+
+    `where`: SQL condition on the keys of the rows; none if empty.
+    """
     owner, keys = owner_of(layout), [name(key) for key in owner_keys(layout)]
-    return f"""{_judged(layout, counters, _sampled(layout, owner, keys, counters))}
+    rows = _untorn(layout, where)
+    return f"""{_judged(layout, counters, _sampled(layout, owner, keys, counters, rows))}
       SELECT {", ".join(columns.values())} FROM judged
-      UNION ALL {_missing(layout, owner, keys, columns)}"""
+      UNION ALL {_missing(layout, owner, keys, columns, rows)}"""
 
 
 def _judged(layout: Layout, counters: Sequence[_Counter], sampled: str) -> str:
@@ -364,13 +362,13 @@ def _happened(owner: Owner, keys: Sequence[str]) -> str:
     """CTE of the events that began or ended owners in each interval; empty without events."""
     if not owner.events:
         return ""
-    shared = ", ".join(["system", *_event_keys(owner, keys)])
+    shared = ", ".join(["system", *event_keys(owner, keys)])
     selects = (
         f"SELECT {shared}, tod, tod_us, {str(event.begins).lower()} AS begins"
         f" FROM monitor.{name(event.table)}"
         for event in owner.events
     )
-    of_event = ", ".join(f"e.{key}" for key in ["system", *_event_keys(owner, keys)])
+    of_event = ", ".join(f"e.{key}" for key in ["system", *event_keys(owner, keys)])
     return f"""happened AS (
         SELECT {of_event}, n.interval_end, min(CASE WHEN e.begins THEN e.tod_us END) AS begun_us,
           max(CASE WHEN e.begins THEN 0 ELSE 1 END) AS ended
@@ -380,7 +378,7 @@ def _happened(owner: Owner, keys: Sequence[str]) -> str:
         GROUP BY {of_event}, n.interval_end),"""
 
 
-def _event_keys(owner: Owner, keys: Sequence[str]) -> list[str]:
+def event_keys(owner: Owner, keys: Sequence[str]) -> list[str]:
     """The keys of a row that the events of its owner also have."""
     tables_of_events = [tables()[event.table] for event in owner.events]
     columns = [{name(field.name) for field in table.columns} for table in tables_of_events]
@@ -388,9 +386,12 @@ def _event_keys(owner: Owner, keys: Sequence[str]) -> list[str]:
 
 
 def _sampled(
-    layout: Layout, owner: Owner, keys: Sequence[str], counters: Sequence[_Counter]
+    layout: Layout, owner: Owner, keys: Sequence[str], counters: Sequence[_Counter], rows: str
 ) -> str:
-    """Query of the sampled rows, each with the values of the previous row of its keys."""
+    """Query of the sampled rows, each with the values of the previous row of its keys.
+
+    `rows`: SQL relation of them.
+    """
     clock, joins = "r.tod_us", "JOIN ticks AS i USING (system, dump, interval_end)"
     if owner.clock:
         table, column = owner.clock
@@ -416,42 +417,9 @@ def _sampled(
     partition = ", ".join(f"r.{key}" for key in ["system", *keys])
     return f"""
         SELECT {", ".join(columns)}
-        FROM {_untorn(layout)} AS r {joins}
+        FROM {rows} AS r {joins}
         WINDOW w AS (
           PARTITION BY {partition} ORDER BY r.interval_end, r.dump, r.record_offset)"""
-
-
-def _paired(layout: Layout, owner: Owner, keys: Sequence[str], counters: Sequence[_Counter]) -> str:
-    """The same by a join, for rows with a previous one only; without values to detect slips."""
-    columns = [
-        "r.*",
-        "n.previous_end",
-        "r.tod_us AS _clock",
-        "e._clock AS _clock_before",
-        "n.previous_end AS _end",
-    ]
-    joins = ""
-    if owner.events:
-        joins = f" LEFT JOIN happened AS h ON {_same_owner('h', 'r', owner, keys)}"
-        joins += " AND h.interval_end = r.interval_end"
-        columns += ["h.begun_us", "h.system IS NOT NULL AS _happened"]
-    before = [*owner.identity, *(counter.field.name for counter in counters)]
-    columns += [f"e.{name(f'_before_{field}')}" for field in before]
-    columns += [
-        f"CAST(NULL AS BIGINT) AS {name(f'_earlier_{counter.field.name}')}"
-        for counter in counters
-        if counter.limit.slips
-    ]
-    values = "".join(f", {name(field)} AS {name(f'_before_{field}')}" for field in before)
-    relation = f"monitor.{name(layout.name)}"
-    place = ", ".join(["r.system", "n.previous_end", *(f"r.{key}" for key in keys)])
-    return f"""
-        SELECT {", ".join(columns)}
-        FROM {relation} AS r JOIN ends AS n USING (system, interval_end)
-        JOIN (
-          SELECT tod_us AS _clock{values},
-            hash({", ".join(["system", "interval_end", *keys])}) AS _place
-          FROM {relation}) AS e ON e._place = hash({place}){joins}"""
 
 
 def _elapsed(owner: Owner) -> str:
@@ -517,8 +485,13 @@ def _doubts(layout: Layout, owner: Owner, counters: Sequence[_Counter]) -> str:
     return f"CASE {' '.join(cases)} END"
 
 
-def _missing(layout: Layout, owner: Owner, keys: Sequence[str], columns: Iterable[str]) -> str:
-    """Query of the owners that were sampled at the previous interval end, but not at this one."""
+def _missing(
+    layout: Layout, owner: Owner, keys: Sequence[str], columns: Iterable[str], rows: str
+) -> str:
+    """Query of the owners that were sampled at the previous interval end, but not at this one.
+
+    `rows`: SQL relation of the sampled rows.
+    """
     filled = {"system": "m.system", "interval_end": "m.interval_end", "cause": "'missing'"}
     filled["doubts"] = text(f"{layout.name.upper()} {CAUSES['missing']}")
     filled |= {key: f"m.{key}" for key in keys}
@@ -534,26 +507,30 @@ def _missing(layout: Layout, owner: Owner, keys: Sequence[str], columns: Iterabl
       SELECT {", ".join(shown)}
       FROM (
         SELECT {", ".join(f"p.{key}" for key in ["system", *keys])}, n.interval_end
-        FROM {_untorn(layout)} AS p
+        FROM {rows} AS p
         JOIN ends AS n ON n.system = p.system AND n.previous_end = p.interval_end
         EXCEPT
-        SELECT {place}, interval_end FROM {_untorn(layout)} AS n) AS m{ended}"""
+        SELECT {place}, interval_end FROM {rows} AS n) AS m{ended}"""
 
 
-def _untorn(layout: Layout) -> str:
+def _untorn(layout: Layout, where: str) -> str:
     """SQL relation: the rows of a table without blocks that changed while they were sampled.
 
-    Their figures are inconsistent, so they are not used for deltas or levels.
+    Their figures are inconsistent, so they are not used for deltas or levels. `where`: a further
+    condition on the rows.
     """
-    relation, counts = f"monitor.{name(layout.name)}", syncs(layout)
-    if not counts:
-        return relation
-    first, second = map(name, counts)
-    return f"(SELECT * FROM {relation} WHERE NOT coalesce({first} <> {second}, false))"
+    conditions = [where] if where else []
+    if counts := syncs(layout):
+        first, second = map(name, counts)
+        conditions.append(f"NOT coalesce({first} <> {second}, false)")
+    relation = f"monitor.{name(layout.name)}"
+    return (
+        f"(SELECT * FROM {relation} WHERE {' AND '.join(conditions)})" if conditions else relation
+    )
 
 
 def _same_owner(left: str, right: str, owner: Owner, keys: Sequence[str]) -> str:
-    shared = ["system", *_event_keys(owner, keys)]
+    shared = ["system", *event_keys(owner, keys)]
     return " AND ".join(f"{left}.{key} = {right}.{key}" for key in shared)
 
 

@@ -57,7 +57,7 @@ def monitor_view(table: str, schema: pa.Schema, source: str) -> Documented:
     limits = {f.name: f.limit for f in layout.columns} if layout else {}
     for column in schema:
         doc = describe(column)
-        columns.append(_readable(column, limits.get(column.name)))
+        columns.append(readable(column, limits.get(column.name)))
         docs[column.name] = doc
         for field, bit in bits.get(column.name, ()):
             columns.append(f"{_bit(field, bit)} AS {name(bit.name)}")
@@ -114,7 +114,7 @@ def _meta(column: pa.Field, key: str) -> str:
     return value.decode()
 
 
-def _readable(column: pa.Field, limit: int | None) -> str:
+def readable(column: pa.Field, limit: int | None) -> str:
     """SQL expression of a column: unsigned numbers as BIGINT, or UBIGINT if all bits are used.
 
     `limit`: the largest possible value. Dumps landed by earlier versions have larger ones; those
