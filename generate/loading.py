@@ -50,7 +50,9 @@ _MULTITHREADING_SINCE = "6.3.0"
 """The first level that runs several threads on a core, and that parks processors."""
 
 
-_OF_USERS = frozenset(["logon", "logoff", "runaway", "define-cpu", "detach-cpu", "share", "reboot", "guest-clock"])
+_OF_USERS = {
+    *("logon", "logoff", "runaway", "define-cpu", "detach-cpu", "share", "reboot", "guest-clock")
+}
 
 
 def _check_names(scenario: Scenario, place: Place) -> None:

@@ -1,13 +1,14 @@
 """When the objects of a run exist: users' sessions, virtual processors, processors, devices.
 
-An object begins and ends at any moment of a run, any number of times. Moments are TOD units after the
-first sample, on a clock without the jitter of the samples.
+An object begins and ends at any moment of a run, any number of times. Moments are TOD units after
+the first sample, on a clock without the jitter of the samples.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -117,7 +118,7 @@ class Presence:
         begins, ends = list[tuple[int, Bool]](), list[Ending]()
         since: I64 = np.zeros(len(now), dtype=np.int64)
         fresh = np.zeros_like(now)
-        for place, (was, now_on) in enumerate(zip(states[:-1], states[1:], strict=True)):
+        for place, (was, now_on) in enumerate(pairwise(states)):
             since += spans[place] * was
             moment, gone, come = marks[place + 1], was & ~now_on, now_on & ~was
             if gone.any():
@@ -130,7 +131,7 @@ class Presence:
         return Stay(before, now, share, fresh & now, since / every, (*begins,), (*ends,))
 
     def since(self, sample: int) -> I64:
-        """(objects,) moment of the last beginning up to a sample; -1 for those of before the run."""
+        """(objects,) moment of the last beginning up to a sample; -1 for earlier ones."""
         return self.begun(int(self._line.edges[sample]))
 
     def begun(self, moment: int) -> I64:
