@@ -125,7 +125,9 @@ def _hold_intervals(
     """Hold each line of an interval of a report, as the report's reduction has it, to the truth."""
     lines = con.sql(f"FROM {shown.reduction}").pl()
     for world in worlds:
-        own = lines.filter(pl.col("system") == world.name)
+        # A first sample, also one after an IPL, ends no interval of which there is a truth.
+        measured = truths[world.name]["system"].get_column("interval_end").implode()
+        own = lines.filter(pl.col("system") == world.name, pl.col("interval_end").is_in(measured))
         for figure in figures()[shown.name]:
             true = expected(truths[world.name], figure, ["interval_end"])
             if true is not None:
@@ -172,7 +174,7 @@ def expected(truth: Truth, figure: Figure, times: list[str]) -> pl.DataFrame | N
         value=pl.sql_expr(figure.value).cast(pl.Float64),
         per=pl.sql_expr(figure.per or "1").cast(pl.Float64),
     )
-    if figure.kind in ("level", "latest") and "at_end" in rows.columns:
+    if figure.kind == "level" and "at_end" in rows.columns:
         rows = rows.with_columns(there=pl.col("at_end"))
     rows = rows.filter("there")
     value, weight = pl.col("value"), pl.col("seconds")
@@ -248,7 +250,7 @@ def _compare(
 def _verdict(column: ReportColumn, row: dict[str, float | None]) -> str:
     printed, true = row["printed"], row["true"]
     if printed is None:
-        return "blank"
+        return "nothing" if true is None else "blank"
     if true is not None and abs(printed - true) <= _tolerance(column, true):
         return "right"
     return "marked" if row["doubted"] else "wrong"
