@@ -50,6 +50,9 @@ _MULTITHREADING_SINCE = "6.3.0"
 """The first level that runs several threads on a core, and that parks processors."""
 
 
+_MOST_STORAGE_MIB = 2047
+"""Of a guest whose addresses have 31 bits."""
+
 _OF_USERS = {
     *("logon", "logoff", "runaway", "define-cpu", "detach-cpu", "share", "reboot", "guest-clock")
 }
@@ -67,6 +70,13 @@ def _check_names(scenario: Scenario, place: Place) -> None:
             )
     workloads = [workload.name for workload in scenario.workloads]
     for number, group in enumerate(scenario.users):
+        if group.storage_mib > _MOST_STORAGE_MIB and group.architecture != "Z":
+            raise CpmonError(
+                f"users {group.name}: an {group.architecture} guest has no room for that",
+                place=place(f"users[{number}].storage_mib"),
+                expected=f"at most {_MOST_STORAGE_MIB}, or architecture Z",
+                found=str(group.storage_mib),
+            )
         if group.workload and group.workload not in workloads:
             key = f"users[{number}].workload"
             raise unknown("workload", group.workload, workloads, place=place(key))

@@ -240,11 +240,13 @@ def _seconds(us: I64, parts: list[slice]) -> F64:
 def _linux_guests(sample: Sample) -> Columns:
     model, used = sample.model, usage(sample)
     users, linux = model.users, model.linux
+    fast = model.population.clock_offset(sample.number)
     booted = np.minimum(sample.boots.share / np.maximum(sample.users.share, 1e-9), 1.0)
     return {
         "userid": users.names[linux.owner],
         **_existence(sample, sample.boots, linux.owner),
-        "clock_fast_s": model.population.clock_offset(sample.number)[linux.owner] / TOD_PER_S,
+        "clock_fast_s": fast[linux.owner] / TOD_PER_S,
+        "clock_set": (fast != model.population.clock_offset(sample.number - 1))[linux.owner],
         "busy_s": (_of_users(sample, used.virtual) * booted)[linux.owner],
         "virtual_processors": linux.processors,
         "memory_mib": linux.memory / 1024,

@@ -257,7 +257,7 @@ class UserGroup(Table, frozen=True):
     weight_sigma: Annotated[float, Meta(ge=0, le=2)] = 0.3
     interval_sigma: Annotated[float, Meta(ge=0, le=2)] = 0.15
     virtual_processors: Annotated[int, Meta(ge=1, le=64)] = 1
-    storage_mib: Annotated[int, Meta(ge=1, le=2047)] = 32
+    storage_mib: Annotated[int, Meta(ge=1, le=1 << 20)] = 32
     working_set_mib: NonNegative = 4.0
     architecture: Literal["ESA", "XA", "XC", "Z"] = "ESA"
     share: Annotated[int, Meta(ge=1, le=10000)] = 100

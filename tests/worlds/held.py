@@ -194,7 +194,7 @@ def _is_whole(rows: pl.DataFrame) -> pl.Expr:
         ("sampled", pl.col("sampled")),
         ("measured_s", pl.col("measured_s") == pl.col("exists_s")),
         ("processors_change", ~pl.col("processors_change")),
-        ("clock_fast_s", pl.col("clock_fast_s") == 0),
+        ("clock_set", ~pl.col("clock_set")),
     ):
         if name in rows.columns:
             whole = whole & condition
