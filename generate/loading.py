@@ -54,7 +54,8 @@ _MOST_STORAGE_MIB = 2047
 """Of a guest whose addresses have 31 bits."""
 
 _OF_USERS = {
-    *("logon", "logoff", "runaway", "define-cpu", "detach-cpu", "share", "reboot", "guest-clock")
+    *("logon", "logoff", "runaway", "define-cpu", "detach-cpu", "share", "reboot", "guest-clock"),
+    "quickdsp",
 }
 
 
@@ -152,7 +153,7 @@ def _check_event(scenario: Scenario, run: Run, each: Event, place: Place) -> Non
                 expected="its address, 1 or more: the base processor stays",
                 found="none",
             )
-    elif each.kind in ("measurement-off", "measurement-on"):
+    elif each.kind in ("measurement-off", "measurement-on", "attach", "detach"):
         _check_device(scenario, each, place)
     elif each.kind in ("sample-disable", "sample-enable") and each.domain is None:
         raise CpmonError(

@@ -75,8 +75,8 @@ def write_run(  # noqa: PLR0913 - each is an option of the command
         container: a MONWRITE file, or what /dev/monreader would deliver of the same data.
         damage: applied to the dump in this order, after the damage that the run has.
             Where a place depends on its size, it is generated twice, the first time to count.
-        truth: whether what really happened is written beside the dump, as Parquet files in the folder
-            `RUN.truth`.
+        truth: whether what really happened is written beside the dump, as Parquet files in
+            the folder `RUN.truth`.
         progress: called with the number of dump bytes after each chunk, before compression.
 
     Raises:

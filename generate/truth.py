@@ -1,8 +1,9 @@
 """What really happened in a run: a row for each object and interval, from the model's own state.
 
-The figures never come from counters, samples or encoded records, so that no mistake of these can be
-in them. What the model cannot say truly has no column. Units are those of the metrics: seconds used,
-operations, pages, levels in pages or MiB; `exists_s` is how long the object existed in the interval.
+The figures never come from counters, samples or encoded records, so that no mistake of these can
+be in them. What the model cannot say truly has no column. Units are those of the metrics: seconds
+used, operations, pages, levels in pages or MiB; `exists_s` is how long the object existed in the
+interval.
 """
 
 from __future__ import annotations
@@ -43,8 +44,8 @@ def write_truth(model: Model, folder: Path) -> list[Path]:
 def truth(model: Model) -> dict[str, pa.Table]:
     """The truth of a run: a table for each kind of object of the system.
 
-    Each has `system`, `interval_begin` and `interval_end` (UTC, microseconds), `seconds`, what names
-    the object, `exists_s`, `in_dump` (whether the samples at begin and end were written), `sampled`
+    Each has `system`, `interval_begin` and `interval_end` (UTC, microseconds), `seconds`, what
+    names the object, `exists_s`, `in_dump` (whether the samples at begin and end were written), `sampled`
     (whether MONITOR samples the object then), and its figures.
     """
     parts: dict[str, list[pa.Table]] = {}
@@ -81,7 +82,7 @@ def _plain(values: Any) -> npt.NDArray[Any]:
 
 
 def _existence(sample: Sample, stay: Stay, chosen: Any = slice(None)) -> Columns:
-    """How long some objects existed, whether at begin and end, and how often they began and ended."""
+    """How long some objects existed, whether at begin and end, how often they began and ended."""
     begun, ended = np.zeros(len(stay.now), dtype=np.int64), np.zeros(len(stay.now), dtype=np.int64)
     for _, objects in stay.begins:
         begun += objects
@@ -127,7 +128,8 @@ def _system(sample: Sample) -> Columns:
         "starts": work.starts.sum(),
         "transactions": ended.trivial.sum() + ended.nontrivial.sum(),
         "transaction_s": response / TOD_PER_S,
-        "storage_mib": model.measurement.storage.central_mib,
+        "storage_mib": model.measurement.storage.central_mib + model.added_mib(sample.number),
+        "storage_added_mib": model.added_mib(sample.number),
         "virtual_mib": (model.users.storage * sample.present).sum() >> 20,
         "resident_pages": held.resident_below.sum(),
         "dasd_pages": held.slots.sum(),

@@ -5,7 +5,7 @@ Events are those of sessions, transactions, MONITOR commands, and what is varied
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from ...schemas import Kind, layout
 from ...schemas.unplaced import with_places
 from ..activity.usage import ending_times
 from ..model.measurement import TOD_PER_S, moment
+from ..model.population import matching
 from ..model.presence import Ending, Stay
 from ..model.system import Model, Sample
 from ..numeric import F64, I64, U64, Bool, floor_int
@@ -101,6 +102,35 @@ def _interval_events(sample: Sample, progress: _Progress) -> list[EventBatch]:
     if "io" in events:
         batches += _varied(sample, "iodvof", "iodvon", sample.devices)
         batches += _varied(sample, "iodmof", "iodmon", _besides(sample.measured, sample.devices))
+    return [*batches, *_told(sample, events)]
+
+
+_TOLD = {
+    "quickdsp": ("sclsqd", "user"),
+    "attach": ("iodatd", "io"),
+    "detach": ("ioddtd", "io"),
+}
+"""Record and domain of events that change no sample."""
+
+
+def _told(sample: Sample, events: Collection[str]) -> list[EventBatch]:
+    """The records of events that change no sample of an object, and of storage that is added."""
+    model, batches = sample.model, list[EventBatch]()
+    begin, end = (int(edge) for edge in model.timeline.edges[sample.interval :][:2])
+    for each in (e for e in model.measurement.events if begin < moment(e.at_s) <= end):
+        at = moment(each.at_s)
+        name, domain = _TOLD.get(each.kind, ("", ""))
+        if domain in events:
+            chosen = model.volumes.devices == int(each.device or "0", 16)
+            if domain == "user":
+                logged_on = model.population.users.states(at)
+                chosen = matching(model.users.names, each.users) & logged_on
+            rows = np.flatnonzero(chosen)
+            batches.append(_events(sample, name, at, len(rows), chosen=rows))
+        elif each.kind == "storage-add" and "storage" in events:
+            batches.append(_events(sample, "storst", at, 1))
+            later = at + TOD_PER_S // 2
+            batches.append(_events(sample, "stoadd", later, 1, added_mib=each.storage_mib))
     return batches
 
 
@@ -120,7 +150,7 @@ def _consecutive_tods(first: int, count: int) -> U64:
     return np.arange(first, first + count * _RECORD_TIME, _RECORD_TIME, dtype=np.uint64)
 
 
-def _events(sample: Sample, name: str, moment: int, count: int, **given: I64) -> EventBatch:
+def _events(sample: Sample, name: str, moment: int, count: int, **given: Any) -> EventBatch:
     """Simultaneous events at a moment; `given`: names in the record's expressions."""
     tods = _consecutive_tods(sample.model.clock.origin + moment, count)
     return EventBatch(name, tods, records()[name].values(sample, moment=moment, **given))

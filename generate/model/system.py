@@ -18,7 +18,7 @@ import numpy as np
 from ...schemas import layout
 from ..numeric import F64, I64, U64, around_one, floor_int
 from ..scenario.scenario import UserGroup
-from .measurement import TOD_PER_S, Allocation, Clock, Measurement, Timeline
+from .measurement import TOD_PER_S, Allocation, Clock, Measurement, Timeline, moment
 from .population import Demand, Linux, Population, Transactions, Users
 from .presence import Presence, Stay
 from .processors import Partitions, Processors
@@ -222,6 +222,12 @@ class Model:
         tod: U64 = np.uint64(self.ipl_tod(sample)) + logon.astype(np.uint64)
         tod[since >= 0] = np.uint64(self.clock.origin) + since[since >= 0].astype(np.uint64)
         return tod
+
+    def added_mib(self, sample: int) -> int:
+        """MiB of real storage that SET STORAGE has added up to a sample."""
+        edge, events = self.timeline.edges[sample], self.measurement.events
+        added = (e for e in events if e.kind == "storage-add" and moment(e.at_s) <= edge)
+        return sum(each.storage_mib for each in added)
 
     def ages(self, sample: int) -> float:
         """Number of intervals since IPL, at a sample, in which counters increased."""

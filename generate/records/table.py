@@ -394,9 +394,10 @@ class Record:
         return expression.names.union(*below)
 
 
-_GIVEN = ("model", "sample", "elapsed", "chosen", "rows", "ends", "moment")
+_GIVEN = ("model", "sample", "elapsed", "chosen", "rows", "ends", "moment", "added_mib")
 """Names that callers give: TOD units since the previous sample; indices of an event's objects and
-of users' rows; the transactions that ended; when an event happened."""
+of users' rows; the transactions that ended; when an event happened,
+and the storage that it adds."""
 
 
 _WRITTEN = ("mtrecm", "mtrscm", "mtrend", "mtreof", "mtrsos", "apledt")

@@ -308,9 +308,11 @@ class Workload(Table, frozen=True):
 
 _Interruption = Literal["ipl", "restart", "miss", "interval"]
 _Switch = Literal["vary-off", "vary-on", "park", "unpark", "measurement-off", "measurement-on"]
-_OfGuest = Literal["define-cpu", "detach-cpu", "share", "reboot", "guest-clock"]
+_OfGuest = Literal["define-cpu", "detach-cpu", "share", "quickdsp", "reboot", "guest-clock"]
 _OfSampling = Literal["sample-disable", "sample-enable", "rate-stop", "rate-start"]
-EventKind = Literal[_Interruption, "logoff", "logon", _Switch, "runaway", _OfGuest, _OfSampling]
+_OfMachine = Literal["attach", "detach", "storage-add"]
+_Session = Literal["logoff", "logon", "runaway"]
+EventKind = Literal[_Interruption, _Session, _Switch, _OfGuest, _OfSampling, _OfMachine]
 _Second = Annotated[int, Meta(ge=0, le=10_000_000)]
 
 
@@ -331,6 +333,7 @@ class Event(Table, frozen=True):
     interval_s: Annotated[int, Meta(ge=6, le=3600)] | None = None
     clock_s: Annotated[int, Meta(ge=-1_000_000, le=1_000_000)] = 0
     share: Annotated[int, Meta(ge=1, le=10000)] = 100
+    storage_mib: Annotated[int, Meta(ge=1, le=1 << 24)] = 1024
     cpu_percent: Percent = 97.0
 
 
@@ -394,7 +397,7 @@ DOMAIN_NUMBERS: dict[Domain, int] = {
     "io": 6,
     "appldata": 10,
 }
-EventDomain = Literal["monitor", "user", "transaction", "processor", "io"]
+EventDomain = Literal["monitor", "storage", "user", "transaction", "processor", "io"]
 
 
 class Monitor(Table, frozen=True):

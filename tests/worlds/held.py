@@ -1,7 +1,7 @@
 """Holds the figures of reports against what really happened.
 
-A figure is right (equal to the truth within its printed digits), blank, marked (its line has a doubt,
-or the report a note), or wrong. `figures.csv` says what of the truth each column of a report is.
+A figure is right (equal to the truth within its printed digits), blank, marked (its line has a
+doubt, or the report a note), or wrong. `figures.csv` says what of the truth each column of a report is.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ OWN = ("users", "processors", "devices", "linux_guests")
 class Figure(NamedTuple):
     """A row of `figures.csv`.
 
-    `value` and `per` are expressions over columns of the table `truth` of the truth; `rests_on` names
-    the kinds of objects of which the figure is a sum.
+    `value` and `per` are expressions over columns of the table `truth` of the truth; `rests_on`
+    names the kinds of objects of which the figure is a sum, or `storage`, which is added to.
     """
 
     report: str
@@ -97,7 +97,7 @@ class Outcome:
 
 
 def hold(worlds: Sequence[World], folder: Path, *, spans: bool = True) -> Outcome:
-    """Generates worlds, lands them in a store, and holds the figures of all reports to the truth."""
+    """Generates worlds, lands them in a store, and holds the figures of reports to the truth."""
     store, truths = Store(folder / "store", create=True), dict[str, Truth]()
     for world in worlds:
         scenario = parse_scenario(world.text, f"{world.name}.toml")
@@ -184,7 +184,9 @@ def expected(truth: Truth, figure: Figure, times: list[str]) -> pl.DataFrame | N
         "level": (value * weight).sum() / weight.sum(),
         "latest": value.sort_by("interval_end").last(),
     }[figure.kind]
-    return rows.group_by(keys or [pl.lit(1).alias("one")]).agg(true.alias("true"), pl.col("whole").all())
+    return rows.group_by(keys or [pl.lit(1).alias("one")]).agg(
+        true.alias("true"), pl.col("whole").all()
+    )
 
 
 def _is_whole(rows: pl.DataFrame) -> pl.Expr:
@@ -204,11 +206,15 @@ def _is_whole(rows: pl.DataFrame) -> pl.Expr:
 def _whole(truth: Truth, figure: Figure) -> pl.DataFrame:
     """`rests`, by interval: whether all objects of which a figure is a sum are whole, or absent."""
     rests = truth["system"].select("interval_end", rests=pl.lit(True))
-    for kind in figure.rests_on.split():
+    if "storage" in figure.rests_on:
+        rests = truth["system"].select("interval_end", rests=pl.col("storage_added_mib") == 0)
+    for kind in figure.rests_on.replace("storage", "").split():
         rows = truth[kind]
         absent = (pl.col("exists_s") == 0) & ~pl.col("at_begin") & ~pl.col("at_end")
         whole = rows.group_by("interval_end").agg(own=(absent | _is_whole(rows)).all())
-        rests = rests.join(whole, on="interval_end").with_columns(rests=pl.col("rests") & pl.col("own"))
+        rests = rests.join(whole, on="interval_end").with_columns(
+            rests=pl.col("rests") & pl.col("own")
+        )
         rests = rests.drop("own")
     return rests
 

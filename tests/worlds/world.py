@@ -19,6 +19,7 @@ intervals = {intervals}
 [monitor]
 interval_s = {seconds}
 high_frequency_s = 1.0
+events = ["monitor", "storage", "user", "processor", "io"]
 [machine]
 type = "{machine}"
 model = "704"
@@ -161,20 +162,30 @@ def _sampling(rng: random.Random) -> list[Event]:
 
 KINDS = {
     "logon": lambda r: _pair(r, "logoff", "logon", users=r.choice(USERS)),
-    "define-cpu": lambda r: _pair(r, "detach-cpu", "define-cpu", users=r.choice(LINUX), processor=1),
+    "define-cpu": lambda r: _pair(
+        r, "detach-cpu", "define-cpu", users=r.choice(LINUX), processor=1
+    ),
     "vary-cpu": lambda r: _pair(r, "vary-off", "vary-on", processor=r.choice([1, 2])),
     "park": lambda r: _pair(r, "park", "unpark", processor=r.choice([1, 2])),
     "vary-device": lambda r: _pair(r, "vary-off", "vary-on", device=r.choice(DISKS)),
-    "measurement": lambda r: _pair(
-        r, "measurement-off", "measurement-on", device=r.choice(DISKS)
-    ),
+    "measurement": lambda r: _pair(r, "measurement-off", "measurement-on", device=r.choice(DISKS)),
     "sampling": _sampling,
     "rate": lambda r: _pair(r, "rate-stop", "rate-start"),
     "share": lambda r: [
-        {"kind": "share", "at_s": _second(r), "users": r.choice(USERS), "share": r.choice([200, 50])}
+        {
+            "kind": "share",
+            "at_s": _second(r),
+            "users": r.choice(USERS),
+            "share": r.choice([200, 50]),
+        }
     ],
     "reboot": lambda r: [
-        {"kind": "reboot", "at_s": _second(r), "lasts_s": r.choice([5, 80]), "users": r.choice(LINUX)}
+        {
+            "kind": "reboot",
+            "at_s": _second(r),
+            "lasts_s": r.choice([5, 80]),
+            "users": r.choice(LINUX),
+        }
     ],
     "guest-clock": lambda r: [
         {
@@ -184,21 +195,41 @@ KINDS = {
             "clock_s": r.choice([3600, -40, -7200]),
         }
     ],
+    "told": lambda r: r.choice(
+        [
+            [{"kind": "quickdsp", "at_s": _second(r), "users": r.choice(USERS)}],
+            [
+                {
+                    "kind": r.choice(["attach", "detach"]),
+                    "at_s": _second(r),
+                    "device": r.choice(DISKS),
+                }
+            ],
+        ]
+    ),
+    "storage": lambda r: [
+        {"kind": "storage-add", "at_s": _second(r), "storage_mib": r.choice([512, 4096])}
+    ],
     "runaway": lambda r: [
         {"kind": "runaway", "at_s": _second(r), "lasts_s": 100, "users": r.choice(USERS)}
     ],
-    "interval": lambda r: [{"kind": "interval", "at_s": _second(r), "interval_s": r.choice([30, 120])}],
+    "interval": lambda r: [
+        {"kind": "interval", "at_s": _second(r), "interval_s": r.choice([30, 120])}
+    ],
     "restart": lambda r: [{"kind": "restart", "at_s": _second(r)}],
     "miss": lambda r: [{"kind": "miss", "at_s": _second(r)}],
     "ipl": lambda r: [{"kind": "ipl", "at_s": _second(r), "lasts_s": 60}],
 }
-"""What can happen, by name; `park` needs CP 6.3.0."""
+"""What can happen, by name."""
+
+SINCE = {"park": "6.3.0", "storage": "5.4.0"}
+"""CP level that first does it."""
 
 
 def random_world(seed: int, kinds: Iterable[str] = tuple(KINDS), most: int = 3) -> World:
     """The world of a seed: up to some kinds of events."""
     rng, level = random.Random(seed), random.Random(seed + 1).choice([*MACHINES])
-    possible = [kind for kind in kinds if kind != "park" or level >= "6.3.0"]
+    possible = [kind for kind in kinds if level >= SINCE.get(kind, "")]
     events = [
         event
         for kind in rng.sample(possible, min(rng.randint(1, most), len(possible)))
