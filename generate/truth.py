@@ -45,8 +45,8 @@ def truth(model: Model) -> dict[str, pa.Table]:
     """The truth of a run: a table for each kind of object of the system.
 
     Each has `system`, `interval_begin` and `interval_end` (UTC, microseconds), `seconds`, what
-    names the object, `exists_s`, `in_dump` (whether the samples at begin and end were written), `sampled`
-    (whether MONITOR samples the object then), and its figures.
+    names the object, `exists_s`, `in_dump` (whether the samples at begin and end were
+    written), `sampled` (whether MONITOR samples the object then), and its figures.
     """
     parts: dict[str, list[pa.Table]] = {}
     line = model.timeline
@@ -114,7 +114,8 @@ def _system(sample: Sample) -> Columns:
     ended, moved, held = ended_transactions(sample), pages_moved(sample), holdings(sample)
     response = ended.trivial_time.sum() + ended.nontrivial_time.sum()
     values = {
-        "processors_s": times.working.sum() * sample.seconds,
+        "online_s": sample.processors.share.sum() * sample.seconds,
+        "working_s": times.working.sum() * sample.seconds,
         "emulation_s": times.emulation.sum() / TOD_PER_S,
         "charged_s": times.charged.sum() / TOD_PER_S,
         "system_s": times.system.sum() / TOD_PER_S,

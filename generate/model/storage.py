@@ -181,11 +181,10 @@ class Volumes:
         self.spool_ios = allocation.counts("spool I/O", spool * load)
         self.avoided_rate, self.avoided, self.missed = self._cached(allocation, load)
         self.page_busy = self._page_busy(allocation, flows)
-        online = self._switches("vary-off", "vary-on")
-        measured = self._switches("measurement-off", "measurement-on")
-        line = allocation.timeline
-        self.online = Presence(line, len(self.devices), online)
-        self.measured = Presence(line, len(self.devices), online, measured)
+        self.online = self._presence(allocation, ("vary-off", "vary-on"))
+        self.measured = self._presence(
+            allocation, ("vary-off", "vary-on"), ("measurement-off", "measurement-on")
+        )
 
     def _cached(self, allocation: Allocation, load: F64) -> tuple[F64, I64, I64]:
         """What the minidisk cache does at a load.
@@ -207,13 +206,18 @@ class Volumes:
         avoided = allocation.counts("avoided I/O", reads * hit_share * load)
         return rates, avoided, allocation.counts("missed reads", reads * (1 - hit_share) * load)
 
-    def _switches(self, off: str, on: str) -> list[Switch]:
-        """The events in which devices go off and on."""
-        return [
-            Switch(moment(each.at_s), self.devices == int(each.device, 16), each.kind == on)
-            for each in self.measurement.events
-            if each.device and each.kind in (off, on)
-        ]
+    def _presence(self, allocation: Allocation, *layers: tuple[str, str]) -> Presence:
+        """When devices are on in all layers, by the kinds of events that set each off and on."""
+        devices = [each for each in self.measurement.events if each.device]
+        switches = (
+            [
+                Switch(moment(each.at_s), self.devices == int(each.device, 16), each.kind == on)
+                for each in devices
+                if each.kind in (off, on)
+            ]
+            for off, on in layers
+        )
+        return Presence(allocation.timeline, len(self.devices), *switches)
 
     def _types(self, of_groups: Sequence[str], base: int) -> tuple[npt.NDArray[np.void], I64]:
         """(volumes,) types as two bytes of digits, and models as numbers in a base."""

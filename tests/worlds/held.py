@@ -1,7 +1,8 @@
 """Holds the figures of reports against what really happened.
 
 A figure is right (equal to the truth within its printed digits), blank, marked (its line has a
-doubt, or the report a note), or wrong. `figures.csv` says what of the truth each column of a report is.
+doubt, or the report a note), or wrong. `figures.csv` says what of the truth each column of a report
+is.
 """
 
 from __future__ import annotations

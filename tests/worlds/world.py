@@ -94,13 +94,14 @@ Event = dict[str, Any]
 
 @dataclass(frozen=True)
 class World:
-    """A system with a CP level, and what happens in it."""
+    """A system with a CP level, what happens in it, and the names in `KINDS` that it is of."""
 
     name: str
     level: str = "5.4.0"
     mode: str = "lpar"
     seed: int = 1
     events: tuple[Event, ...] = ()
+    chosen: frozenset[str] = frozenset()
 
     @property
     def text(self) -> str:
@@ -124,6 +125,10 @@ class World:
     def kinds(self) -> tuple[str, ...]:
         """The kinds of its events, sorted: a combination."""
         return tuple(sorted(each["kind"] for each in self.events))
+
+    def has(self, kinds: Iterable[str]) -> bool:
+        """Whether something of all of some names in `KINDS` happens."""
+        return self.chosen.issuperset(kinds)
 
     def smaller(self) -> Iterable[World]:
         """Worlds with one event each, and with one event less."""
@@ -161,7 +166,8 @@ def _sampling(rng: random.Random) -> list[Event]:
 
 
 KINDS = {
-    "logon": lambda r: _pair(r, "logoff", "logon", users=r.choice(USERS)),
+    "logon": lambda r: _pair(r, "logoff", "logon", users=r.choice(USERS[2:])),
+    "logon-guest": lambda r: _pair(r, "logoff", "logon", users=r.choice(LINUX)),
     "define-cpu": lambda r: _pair(
         r, "detach-cpu", "define-cpu", users=r.choice(LINUX), processor=1
     ),
@@ -226,14 +232,20 @@ SINCE = {"park": "6.3.0", "storage": "5.4.0"}
 """CP level that first does it."""
 
 
-def random_world(seed: int, kinds: Iterable[str] = tuple(KINDS), most: int = 3) -> World:
-    """The world of a seed: up to some kinds of events."""
+def random_world(
+    seed: int,
+    kinds: Iterable[str] = tuple(KINDS),
+    not_together: Iterable[tuple[str, ...]] = (),
+    most: int = 3,
+) -> World:
+    """The world of a seed: some kinds of events, 1 to `most`, none of them `not_together`."""
     rng, level = random.Random(seed), random.Random(seed + 1).choice([*MACHINES])
     possible = [kind for kind in kinds if level >= SINCE.get(kind, "")]
-    events = [
-        event
-        for kind in rng.sample(possible, min(rng.randint(1, most), len(possible)))
-        for event in KINDS[kind](rng)
-    ]
+    chosen = rng.sample(possible, min(rng.randint(1, most), len(possible)))
+    for apart in not_together:
+        if set(apart) <= set(chosen):
+            chosen.remove(apart[0])
+    events = [event for kind in chosen for event in KINDS[kind](rng)]
     events.sort(key=lambda event: event["at_s"])
-    return World(f"W{seed}", level, rng.choice(["lpar", "basic"]), seed, tuple(events))
+    mode = rng.choice(["lpar", "basic"])
+    return World(f"W{seed}", level, mode, seed, tuple(events), frozenset(chosen))
