@@ -39,7 +39,7 @@ from .scenario.repetitions import (
     check_figures,
 )
 from .scenario.scenario import (
-    Disturbance,
+    Event,
     Run,
     RunKeys,
     Scenario,
@@ -48,6 +48,15 @@ from .scenario.scenario import (
 
 _MULTITHREADING_SINCE = "6.3.0"
 """The first level that runs several threads on a core, and that parks processors."""
+
+
+_MOST_STORAGE_MIB = 2047
+"""Of a guest whose addresses have 31 bits."""
+
+_OF_USERS = {
+    *("logon", "logoff", "runaway", "define-cpu", "detach-cpu", "share", "reboot", "guest-clock"),
+    "quickdsp",
+}
 
 
 def _check_names(scenario: Scenario, place: Place) -> None:
@@ -62,6 +71,13 @@ def _check_names(scenario: Scenario, place: Place) -> None:
             )
     workloads = [workload.name for workload in scenario.workloads]
     for number, group in enumerate(scenario.users):
+        if group.storage_mib > _MOST_STORAGE_MIB and group.architecture != "Z":
+            raise CpmonError(
+                f"users {group.name}: an {group.architecture} guest has no room for that",
+                place=place(f"users[{number}].storage_mib"),
+                expected=f"at most {_MOST_STORAGE_MIB}, or architecture Z",
+                found=str(group.storage_mib),
+            )
         if group.workload and group.workload not in workloads:
             key = f"users[{number}].workload"
             raise unknown("workload", group.workload, workloads, place=place(key))
@@ -100,12 +116,12 @@ def _check_run(scenario: Scenario, run: Run, place: Place) -> None:
         except DamageError as error:
             error.place, error.found = place(f"{run.key}.damage[{number}]"), error.found or damage
             raise
-    for key, disturbances in (
-        ("disturbances", scenario.disturbances),
-        (f"{run.key}.disturbances", run.disturbances),
+    for key, events in (
+        ("events", scenario.events),
+        (f"{run.key}.events", run.events),
     ):
-        for number, disturbance in enumerate(disturbances):
-            _check_disturbance(scenario, run, disturbance, _below(place, f"{key}[{number}]"))
+        for number, event in enumerate(events):
+            _check_event(scenario, run, event, _below(place, f"{key}[{number}]"))
 
 
 def _check_level(run: Run, place: str, what: str, since: str, until: str = "") -> None:
@@ -121,8 +137,8 @@ def _check_level(run: Run, place: str, what: str, since: str, until: str = "") -
     )
 
 
-def _check_disturbance(scenario: Scenario, run: Run, each: Disturbance, place: Place) -> None:
-    if each.kind in ("logon", "logoff", "runaway"):
+def _check_event(scenario: Scenario, run: Run, each: Event, place: Place) -> None:
+    if each.kind in _OF_USERS:
         if not matching(user_ids(scenario.groups_of(run)), each.users).any():
             raise CpmonError(
                 f"{each.kind}: run {run.run_id} has no such users",
@@ -130,6 +146,22 @@ def _check_disturbance(scenario: Scenario, run: Run, each: Disturbance, place: P
                 expected="user ids or patterns, separated by blanks, as in LINUX00* LINUX099",
                 found=repr(each.users),
             )
+        if each.kind in ("define-cpu", "detach-cpu") and each.processor is None:
+            raise CpmonError(
+                f"{each.kind}: which virtual processor?",
+                place=place("processor"),
+                expected="its address, 1 or more: the base processor stays",
+                found="none",
+            )
+    elif each.kind in ("measurement-off", "measurement-on", "attach", "detach"):
+        _check_device(scenario, each, place)
+    elif each.kind in ("sample-disable", "sample-enable") and each.domain is None:
+        raise CpmonError(
+            f"{each.kind}: of which domain?",
+            place=place("domain"),
+            expected="user or io",
+            found="none",
+        )
     elif each.kind in ("vary-off", "vary-on", "park", "unpark"):
         parks = each.kind in ("park", "unpark")
         if parks:
@@ -162,7 +194,7 @@ def _check_disturbance(scenario: Scenario, run: Run, each: Disturbance, place: P
         )
 
 
-def _check_device(scenario: Scenario, each: Disturbance, place: Place) -> None:
+def _check_device(scenario: Scenario, each: Event, place: Place) -> None:
     """Check that the device exists, and that CP neither pages nor spools on it."""
     kinds = {f"{d:04X}": group.kind for group in scenario.volumes for d in group.devices}
     kind = kinds.get(each.device.upper().rjust(4, "0"))

@@ -64,6 +64,7 @@ def write_run(  # noqa: PLR0913 - each is an option of the command
     compression: Compression | None = None,
     container: Container = "monwrite",
     damage: Sequence[Damage] = (),
+    truth: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> WrittenRun:
     """Write a run's dump, run file and companions into a folder; each is renamed when complete.
@@ -74,6 +75,8 @@ def write_run(  # noqa: PLR0913 - each is an option of the command
         container: a MONWRITE file, or what /dev/monreader would deliver of the same data.
         damage: applied to the dump in this order, after the damage that the run has.
             Where a place depends on its size, it is generated twice, the first time to count.
+        truth: whether what really happened is written beside the dump, as Parquet files in
+            the folder `RUN.truth`.
         progress: called with the number of dump bytes after each chunk, before compression.
 
     Raises:
@@ -100,6 +103,10 @@ def write_run(  # noqa: PLR0913 - each is an option of the command
             sink.write(chunk)
             if progress is not None:
                 progress(len(chunk))
+    if truth:
+        from .truth import write_truth  # pyarrow's Parquet takes a while to import
+
+        write_truth(model, target / f"{run_id}.truth")
     beside = {}
     for kind, suffix, text in _companions(model):
         beside[kind] = target / f"{run_id}.{suffix}"

@@ -3,6 +3,7 @@
 docs/dictionary* come from the Arrow schemas of the landed tables, docs/cli-reference.md from
 the help texts of the commands, docs/findings.md from the catalogue of findings, docs/errors.md from
 the places that raise errors, docs/reports.md and docs/report-names.md from reports and reductions,
+docs/events.md from what the generator's world does,
 and the manual pages, man/*.1, from the help texts of the commands.
 With `--check` nothing is written; pages that are not current are named, and the exit status is 1.
 """
@@ -20,6 +21,7 @@ from cpmon.ingest.findings import Code, FindingSeverity
 
 from .dictionary_pages import dictionary_pages
 from .error_codes import catalogue
+from .event_pages import events_page
 from .man_pages import man_pages
 from .report_pages import names_page, report_page
 
@@ -130,6 +132,7 @@ def _cell(text: str) -> str:
 
 PAGES: dict[str, Callable[[], str]] = {
     "docs/cli-reference.md": cli_reference,
+    "docs/events.md": lambda: "\n".join(["# Events", "", GENERATED, "", *events_page()]) + "\n",
     "docs/findings.md": findings,
     "docs/errors.md": errors,
     "docs/report-names.md": lambda: names_page(GENERATED),

@@ -49,6 +49,11 @@ if TYPE_CHECKING:
     metavar="KIND[:PLACE[:COUNT]]",
     help="Damage the dump; may be repeated. `cpmon damage --list` explains the kinds.",
 )
+@click.option(
+    "--truth",
+    is_flag=True,
+    help="Write what really happened beside it, as Parquet files in RUN.truth/.",
+)
 def generate_command(
     scenario: str,
     output: Path,
@@ -58,6 +63,7 @@ def generate_command(
     compress: str | None,
     container: str,
     damages: tuple[str, ...],
+    truth: bool,
 ) -> None:
     """Write the dumps of SCENARIO, each with its run file and companion files.
 
@@ -91,6 +97,7 @@ def generate_command(
                 compression=compress,  # type: ignore[arg-type] # click checked it
                 container=container,  # type: ignore[arg-type] # click checked it
                 damage=damage,
+                truth=truth,
                 progress=advance,
             )
         say(f"{written.dump}: {written.bytes:,} bytes")

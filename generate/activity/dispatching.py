@@ -36,7 +36,7 @@ def processor_activity(sample: Sample) -> dict[str, I64]:
     """CP's work in the interval by processor, in proportion to CP time."""
     activity = sample.model.activity
     totals = np.array([counts[sample.interval] for counts in activity.values()])
-    weights = np.broadcast_to(sample.times.cp, (len(totals), len(sample.times.online)))
+    weights = np.broadcast_to(sample.times.cp, (len(totals), len(sample.times.cp)))
     return dict(zip(activity, partition(totals, weights), strict=True))
 
 
@@ -127,7 +127,7 @@ def _own_us(sample: Sample, span: int) -> F64:
     lpars, times = sample.model.partitions, sample.times
     threads = sample.model.measurement.machine.threads
     if lpars.dedicated[lpars.own]:
-        return times.working[::threads].astype(np.float64) * span
+        return times.working[::threads] * span
     busy = np.minimum(times.busy // TOD_PER_US, span).astype(np.float64)
     if threads == 1:
         return busy
@@ -171,7 +171,7 @@ def pages_moved(sample: Sample) -> Flows:
     """Pages moved in the interval, by processor, roughly in proportion to CP time."""
     rng = sample.model.measurement.rng(f"paging in interval {sample.interval}")
     totals = np.array([pages[sample.interval] for pages in sample.model.flows])
-    shape = (len(totals), len(sample.times.online))
+    shape = (len(totals), len(sample.times.cp))
     return Flows(*partition(totals, sample.times.cp * around_one(rng, shape, 0.01)))
 
 

@@ -49,7 +49,8 @@ class VolumeWork(NamedTuple):
 def volume_work(sample: Sample) -> VolumeWork:
     """Activity of the volumes in the interval before a sample."""
     volumes, flows, k = sample.model.volumes, sample.model.flows, sample.interval
-    span_scm, online = sample.seconds * SCM_PER_S, sample.volumes_online
+    online = sample.devices.share
+    span_scm = sample.seconds * SCM_PER_S * online
     rng = sample.model.measurement.rng(f"volumes in interval {k}")
     varied = volumes.lasting * around_one(rng, len(online), 0.03) * online
     paging, rates = volumes.slots * volumes.is_page * varied, volumes.rates * varied
@@ -69,14 +70,27 @@ def volume_work(sample: Sample) -> VolumeWork:
     starts = np.minimum(demanded, np.maximum(most, page_starts)).astype(np.int64)
     busy = _busy(volumes, starts, k, span_scm)
     pending, disconnect = floor_int(busy * volumes.parts[:2])
-    use = np.minimum(busy / span_scm, 0.99)
+    use = np.minimum(busy / np.maximum(span_scm, 1.0), 0.99)
     # Random arrivals and service: Little's law holds with a mean wait of service * use / (1 - use).
     queue = use * use / (1 - use)
     connect = busy - pending - disconnect
     return VolumeWork(reads, writes, starts, avoided, pending, disconnect, connect, use, queue)
 
 
-def _busy(volumes: Volumes, starts: I64, interval: int, span_scm: float) -> I64:
+@per_sample
+def measured_work(sample: Sample) -> VolumeWork:
+    """The part of it that the channel subsystem measured."""
+    work, online = volume_work(sample), sample.devices.share
+    share = np.minimum(sample.measured.share / np.maximum(online, 1e-9), 1.0)
+    return work._replace(
+        starts=floor_int(work.starts * share),
+        pending=floor_int(work.pending * share),
+        disconnect=floor_int(work.disconnect * share),
+        connect=floor_int(work.connect * share),
+    )
+
+
+def _busy(volumes: Volumes, starts: I64, interval: int, span_scm: F64) -> I64:
     """(volumes,) I/Os times service time, or the target; never more than the interval."""
     busy = np.minimum(np.rint(starts * volumes.service), np.floor(span_scm)).astype(np.int64)
     if volumes.page_busy is not None and volumes.is_page.any():
@@ -141,10 +155,10 @@ def usage(sample: Sample) -> Usage:
     """Usage of all users; its sums equal the totals of processors, storage and volumes."""
     users, flows, k = sample.model.users, sample.model.flows, sample.interval
     rng = sample.model.measurement.rng(f"users in interval {k}")
-    n, owner = len(users.demand), users.owner
+    n, owner, there = len(users.demand), users.owner, sample.users.share
     load = sample.model.demand.load[k][users.group]
-    demand = users.demand * load * skewed(rng, n, users.restless) * sample.active
-    paging = (demand + 0.02 * users.size) * sample.active * (0.5 + rng.random(n))
+    demand = users.demand * load * skewed(rng, n, users.restless) * there
+    paging = (demand + 0.02 * users.size) * there * (0.5 + rng.random(n))
     writing = paging * (0.8 + 0.4 * rng.random(n))
     shared = [
         (flows.fast_in[k] + flows.slow_in[k], paging),
@@ -157,10 +171,11 @@ def usage(sample: Sample) -> Usage:
     ]
     totals, weights = zip(*shared, strict=True)
     virtual = _virtual(sample, demand)
-    weights_of_cp = np.maximum(virtual, 1) * (0.5 + rng.random(len(owner))) * sample.active[owner]
+    share = sample.rows.share
+    weights_of_cp = np.maximum(virtual, 1) * (0.5 + rng.random(len(owner))) * share
     # CP time charged to users runs, if possible, in the time that virtual time leaves.
     charged, span = int(sample.times.charged.sum()), int(sample.model.timeline.tod[k])
-    room = np.maximum(span * 999 // 1000 - virtual, 0)
+    room = np.maximum(floor_int(span * 999 // 1000 * share) - virtual, 0)
     fits = int(room[weights_of_cp > 0].sum()) >= charged
     cp = capped(charged, weights_of_cp, room) if fits else partition(charged, weights_of_cp)
     return Usage(virtual, cp, *partition(np.array(totals), np.stack(weights)))
@@ -173,15 +188,16 @@ def _virtual(sample: Sample, demand: F64) -> I64:
     """
     users = sample.model.users
     total, span = int(sample.times.emulation.sum()), int(sample.model.timeline.tod[sample.interval])
-    looping = sample.model.population.looping(sample.interval) * sample.active
+    looping = sample.model.population.looping(sample.interval) * sample.users.share
     most = 0.9 * total / max(int((looping > 0).sum()), 1)
     taken = floor_int(np.minimum(looping / 100 * span, most))
     loops = users.on_base(taken)
-    each = np.bincount(users.owner, minlength=len(demand))
-    weights = (demand * (looping == 0) / each)[users.owner]
+    share = sample.rows.share
+    each = np.bincount(users.owner, share, len(demand))
+    weights = (demand * (looping == 0) / np.maximum(each, 1e-9))[users.owner] * share
     # The first virtual processor of a guest has most of its work.
     weights = weights * np.where(users.address == 0, 1.6, 1.0)
-    caps = np.where(weights > 0, span * 999 // 1000, 0)
+    caps = np.where(weights > 0, floor_int(span * 999 // 1000 * share), 0)
     return loops + capped(total - int(loops.sum()), weights, caps)
 
 
@@ -221,7 +237,7 @@ def holdings(sample: Sample) -> Holdings:
     in_dispatch = int(sample.model.lists.dispatched[number])
     in_both = in_dispatch + int(sample.model.lists.eligible[number])
     rank = rng.random(len(users.owner)) / (users.demand[users.owner] + 1e-9)
-    rank[~sample.present[users.owner]] = np.inf
+    rank[~sample.rows.now] = np.inf
     places = np.zeros(len(rank), dtype=np.int64)
     lasts = [last - 1 for last in sorted({in_dispatch, in_both}) if last > 0]
     order = np.argpartition(rank, lasts) if lasts else np.arange(len(rank))
@@ -245,8 +261,9 @@ def virtual_ios(sample: Sample) -> I64:
     users, k = sample.model.users, sample.interval
     rng = sample.model.measurement.rng(f"virtual I/Os in interval {k}")
     load = sample.model.demand.load[k] * sample.seconds
-    expected = users.ios * load[users.group] * sample.active
-    return floor_int(expected + rng.random(expected.shape))
+    expected = users.ios * load[users.group] * sample.users.share
+    counts = floor_int(expected + rng.random(expected.shape))
+    return counts * (sample.users.share > 0)
 
 
 @per_sample
@@ -282,10 +299,11 @@ def _processor_states(sample: Sample) -> dict[str, F64]:
     model, used = sample.model, usage(sample)
     span = int(model.timeline.tod[sample.interval])
     shortage = model.processors.shortage[sample.interval]
-    running = np.minimum((used.virtual + used.cp) / span, 1.0)
+    there = np.maximum(span * sample.rows.share, 1.0)
+    running = np.minimum((used.virtual + used.cp) / there, 1.0)
     *waits, in_list = _group_shares(sample, running)
     waiting = np.add.accumulate(waits)[-1]
-    use = np.array(sample.times.busy.sum() / max(len(sample.times.online) * span, 1))
+    use = np.array(sample.times.busy.sum() / max(len(sample.times.cp) * span, 1))
     # The sum is the same on every machine, and never zero.
     total = float(np.add.accumulate(running)[-1]) + 1e-9 if len(running) else 1.0
     cpu_wait = float(waiting_for_cpu(use, shortage)) * running / total
@@ -311,13 +329,19 @@ def _processor_states(sample: Sample) -> dict[str, F64]:
 
 
 @per_sample
+def samples_of(sample: Sample) -> I64:
+    """(virtual processors,) high-frequency samples of the interval that found each defined."""
+    return floor_int(sample.high_frequency_samples * sample.rows.share)
+
+
+@per_sample
 def state_counts(sample: Sample) -> tuple[dict[str, I64], I64]:
     """High-frequency samples of the interval, by the state that they found.
 
     Returns:
         (virtual processors,) by state; (3, virtual processors) by class in the dispatch list.
     """
-    states, samples = _processor_states(sample), sample.high_frequency_samples
+    states, samples = _processor_states(sample), samples_of(sample)
     rng = sample.model.measurement.rng(f"states in interval {sample.interval}")
     every = np.stack([*states.values()])
     counts = dict(zip(states, allocate_shares(rng, every, samples), strict=True))
@@ -347,9 +371,10 @@ def processor_jiffies(sample: Sample, chosen: I64, elapsed: I64) -> dict[str, I6
 
     Args:
         chosen: indices of guests, all with the same number of processors.
-        elapsed: (chosen,) TOD units.
+        elapsed: (chosen,) TOD units, less when the guest was logged on for a part of them.
     """
     linux, used, states = sample.model.linux, usage(sample), _processor_states(sample)
+    elapsed = floor_int(elapsed * sample.users.share[linux.owner[chosen]])
     at, span = linux.virtual_processors(chosen), elapsed[:, None].astype(np.float64)
     names = (*BUSY, "steal", "iowait", "idle")
     spent = np.empty((len(names), *at.shape))
@@ -358,7 +383,7 @@ def processor_jiffies(sample: Sample, chosen: I64, elapsed: I64) -> dict[str, I6
     spent[-2] = states["io_wait"][at] * span
     total = np.add.accumulate(spent[:-1])[-1]
     spent[-1] = np.maximum(span - total, 0.0)
-    spent /= total + spent[-1]
+    spent /= np.maximum(total + spent[-1], 1e-9)
     rng = sample.model.measurement.rng(
         f"{at.shape[1]} processors of linux in interval {sample.interval}"
     )
@@ -454,7 +479,7 @@ def _ending_weights(sample: Sample) -> F64:
     model, users, k = sample.model, sample.model.users, sample.interval
     rates = users.transactions
     load = model.demand.load[k][users.group]
-    staying = sample.active & ~sample.arriving
+    staying = sample.users.before & (sample.users.share > 0)
     weights: F64 = (rates if rates.any() else users.demand) * load * staying
     stayed: F64 = _time_for_ends(sample)[1] / float(model.timeline.tod[k])
     return weights * stayed if weights.any() else staying.astype(np.float64)
@@ -464,8 +489,10 @@ def _time_for_ends(sample: Sample) -> tuple[I64, I64]:
     """(users,) TOD units in which transactions may end; and until logoff or the next sample."""
     clock, k = sample.model.clock, sample.interval
     begins = clock.end(k)
-    until_logoff, until_end = sample.model.change_tod(k) - begins, clock.end(k + 1) - begins
-    whole = np.where(sample.leaving, until_logoff, until_end)
+    whole = np.full(len(sample.present), clock.end(k + 1) - begins)
+    for ending in reversed(sample.users.ends):
+        left = ending.objects & ~ending.fresh
+        whole[left] = clock.origin + ending.moment - begins
     # No transaction ends in the last part, while CP takes the sample.
     return whole - whole // 64, whole
 
@@ -509,7 +536,8 @@ def ending_times(sample: Sample) -> EndingTimes:
     # A user without work stays in the dispatch list for 0.3 s; then the transaction has ended.
     suspended = tod - np.uint64(3 * TOD_PER_S // 10)
     begun = suspended - length.astype(np.uint64)
-    return EndingTimes(user, trivial, tod, suspended, begun, after / whole[user])
+    done_by = after / whole[user] * sample.users.first[user]
+    return EndingTimes(user, trivial, tod, suspended, begun, done_by)
 
 
 def _choose(rng: np.random.Generator, kind: I64, counts: I64) -> Bool:

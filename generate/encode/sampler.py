@@ -5,7 +5,7 @@ Events are those of sessions, transactions, MONITOR commands, and what is varied
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,10 +15,13 @@ import numpy.typing as npt
 from ...schemas import Kind, layout
 from ...schemas.unplaced import with_places
 from ..activity.usage import ending_times
-from ..model.measurement import TOD_PER_S
+from ..model.measurement import TOD_PER_S, moment
+from ..model.population import matching
+from ..model.presence import Ending, Stay
 from ..model.system import Model, Sample
 from ..numeric import F64, I64, U64, Bool, floor_int
-from ..records.table import Counts, Record, Values, named_rows, own_names, records
+from ..records.table import Counts, Record, RecordScope, Values, named_rows, own_names, records
+from ..scenario.scenario import Event
 from .container import Block
 from .encoder import Encoder, EventBatch, encode_events, filled
 
@@ -39,21 +42,26 @@ _SESSIONS = ("useact", "useint", "aplsdt")
 class _SessionProgress:
     """Rows of a sample record in the course of an interval, for the records at a session's end.
 
-    `rows` are their indices, ascending, `counts` the entries of each group, `begun` the values at
-    the beginning of the interval by field, `deltas` those of the interval by counter.
+    `rows` are their indices, ascending, `users` the indices of their users, `counts` the entries of
+    each group, `begun` the values at the beginning of the interval by field, `deltas` those of the
+    interval by counter.
     """
 
     rows: I64
+    users: I64
     counts: Counts
     begun: Mapping[str, npt.NDArray[Any]]
     deltas: Mapping[str, npt.NDArray[Any]]
 
-    def at(self, places: I64, share: F64, target: str) -> dict[str, npt.NDArray[Any]]:
+    def at(
+        self, places: I64, share: F64, target: str, fresh: Bool | None = None
+    ) -> dict[str, npt.NDArray[Any]]:
         """Values of the fields that a target layout shares, at some moments of the interval.
 
         Args:
             places: (events,) indices into the rows.
             share: (events,) share of the deltas that has happened; levels do not change.
+            fresh: (events,) which began in the interval, so that their counts began at zero.
         """
         # A field over the bytes of another one has no value of its own.
         fields = {name for name, row in named_rows(layout(target)) if not getattr(row, "of", "")}
@@ -62,15 +70,11 @@ class _SessionProgress:
             values[name] = self.begun[name][places]
             if name in self.deltas:
                 delta = self.deltas[name][places]
-                part = share.reshape(-1, *[1] * (delta.ndim - 1))
-                values[name] = values[name] + floor_int(delta * part)
+                aligned = (-1, *[1] * (delta.ndim - 1))
+                if fresh is not None:
+                    values[name] = np.where(fresh.reshape(aligned), 0, values[name])
+                values[name] = values[name] + floor_int(delta * share.reshape(aligned))
         return values
-
-    def batch(self, name: str, tods: U64, rows: I64, share: F64, sample: Sample) -> EventBatch:
-        """The events of some rows, (events,)."""
-        totals = self.at(np.searchsorted(self.rows, rows), share, name)
-        session = records()[name].values(sample, rows=rows)
-        return EventBatch(name, tods, {**totals, **session})
 
 
 _Progress = Mapping[str, Sequence[_SessionProgress]]
@@ -85,21 +89,60 @@ def _interval_events(sample: Sample, progress: _Progress) -> list[EventBatch]:
     if "transaction" in events and "useact" in progress:
         batches += _transaction_ends(sample, progress)
     if "user" in events:
-        rows = np.flatnonzero(sample.arriving[sample.model.users.owner])
-        batches.append(_early_events(sample, "uselon", len(rows), rows=rows))
-        if "useact" in progress:
-            batches += _logoffs(sample, progress)
+        batches += _sessions(sample, progress)
     for name in own_names(Kind.EVENT):
         count = records()[name].rows(records()[name].scope(sample))
-        batches.append(_early_events(sample, name, count, rows=np.arange(count)))
-    if sample.varied and "processor" in events:
-        before, now = Sample(sample.model, sample.number - 1).times, sample.times
-        batches += _varied(sample, "prcvof", "prcvon", before.online, now.online)
-        cores = slice(None, None, sample.model.measurement.machine.threads)
-        batches += _varied(sample, "prcpup", "prcpup", ~before.parked[cores], ~now.parked[cores])
-    if sample.varied and "io" in events:
-        batches += _varied(sample, "iodvof", "iodvon", sample.volumes_before, sample.volumes_online)
+        at = int(sample.model.timeline.edges[sample.interval]) + TOD_PER_S
+        batches.append(_events(sample, name, at, count, rows=np.arange(count)))
+    if "processor" in events:
+        batches += _varied(sample, "prcvof", "prcvon", sample.processors)
+        batches += _varied(
+            sample, "prcpup", "prcpup", sample.unparked, sample.model.measurement.machine.threads
+        )
+    if "io" in events:
+        batches += _varied(sample, "iodvof", "iodvon", sample.devices)
+        batches += _varied(sample, "iodmof", "iodmon", _besides(sample.measured, sample.devices))
+    return [*batches, *_told(sample, events)]
+
+
+_TOLD = {
+    "quickdsp": ("sclsqd", "user"),
+    "attach": ("iodatd", "io"),
+    "detach": ("ioddtd", "io"),
+}
+"""Record and domain of events that change no sample."""
+
+
+def _told(sample: Sample, events: Collection[str]) -> list[EventBatch]:
+    """The records of events that change no sample of an object, and of storage that is added."""
+    model, batches = sample.model, list[EventBatch]()
+    begin, end = (int(edge) for edge in model.timeline.edges[sample.interval :][:2])
+    for each in (e for e in model.measurement.events if begin < moment(e.at_s) <= end):
+        at = moment(each.at_s)
+        name, domain = _TOLD.get(each.kind, ("", ""))
+        if domain in events:
+            chosen = model.volumes.devices == int(each.device or "0", 16)
+            if domain == "user":
+                logged_on = model.population.users.states(at)
+                chosen = matching(model.users.names, each.users) & logged_on
+            rows = np.flatnonzero(chosen)
+            batches.append(_events(sample, name, at, len(rows), chosen=rows))
+        elif each.kind == "storage-add" and "storage" in events:
+            batches.append(_events(sample, "storst", at, 1))
+            later = at + TOD_PER_S // 2
+            batches.append(_events(sample, "stoadd", later, 1, added_mib=each.storage_mib))
     return batches
+
+
+def _besides(stay: Stay, others: Stay) -> Stay:
+    """What begins and ends of objects by themselves, without what of others does it with them."""
+    come, gone = dict(others.begins), {each.moment: each.objects for each in others.ends}
+    begins = ((at, objects & ~come[at] if at in come else objects) for at, objects in stay.begins)
+    ends = (
+        each._replace(objects=each.objects & ~gone[each.moment]) if each.moment in gone else each
+        for each in stay.ends
+    )
+    return stay._replace(begins=(*begins,), ends=(*ends,))
 
 
 def _consecutive_tods(first: int, count: int) -> U64:
@@ -107,40 +150,72 @@ def _consecutive_tods(first: int, count: int) -> U64:
     return np.arange(first, first + count * _RECORD_TIME, _RECORD_TIME, dtype=np.uint64)
 
 
-def _early_events(sample: Sample, name: str, count: int, **given: I64) -> EventBatch:
-    """Simultaneous events, early in the interval; `given`: names in the record's expressions."""
-    tods = _consecutive_tods(sample.model.change_tod(sample.interval), count)
-    return EventBatch(name, tods, records()[name].values(sample, **given))
+def _events(sample: Sample, name: str, moment: int, count: int, **given: Any) -> EventBatch:
+    """Simultaneous events at a moment; `given`: names in the record's expressions."""
+    tods = _consecutive_tods(sample.model.clock.origin + moment, count)
+    return EventBatch(name, tods, records()[name].values(sample, moment=moment, **given))
 
 
-def _varied(sample: Sample, off: str, on: str, before: Bool, now: Bool) -> list[EventBatch]:
-    """Events of processors, cores or devices that were varied off and on in the interval."""
-    changes = ((off, np.flatnonzero(before & ~now)), (on, np.flatnonzero(now & ~before)))
-    return [_early_events(sample, name, len(at), chosen=at) for name, at in changes]
+def _varied(sample: Sample, off: str, on: str, stay: Stay, each: int = 1) -> list[EventBatch]:
+    """Events of processors, cores of some threads each, or devices that went off and on."""
+    changes = [(off, ending.moment, ending.objects) for ending in stay.ends]
+    changes += [(on, moment, objects) for moment, objects in stay.begins]
+    chosen = ((name, at, np.flatnonzero(objects[::each])) for name, at, objects in changes)
+    return [_events(sample, name, at, len(rows), chosen=rows) for name, at, rows in chosen]
 
 
-def _logoffs(sample: Sample, progress: _Progress) -> list[EventBatch]:
-    """The events of users who logged off in the interval before a sample.
+def _sessions(sample: Sample, progress: _Progress) -> list[EventBatch]:
+    """The events of users in the interval before a sample: of sessions, processors, settings."""
+    model, batches, owner = sample.model, list[EventBatch](), sample.model.users.owner
+    alone = _besides(
+        sample.rows,
+        sample.users._replace(
+            begins=tuple((at, users[owner]) for at, users in sample.users.begins),
+            ends=tuple(e._replace(objects=e.objects[owner]) for e in sample.users.ends),
+        ),
+    )
+    for at, users in sample.users.begins:
+        rows = np.flatnonzero(users[owner] & model.population.processors.states(at))
+        batches.append(_events(sample, "uselon", at, len(rows), rows=rows))
+    for ending in sample.users.ends:
+        batches += _logoffs(sample, ending, progress)
+    changes = [("usedfc", at, rows) for at, rows in alone.begins]
+    changes += [("usedtc", ending.moment, ending.objects) for ending in alone.ends]
+    for name, at, objects in changes:
+        rows = np.flatnonzero(objects)
+        batches.append(_events(sample, name, at, len(rows), rows=rows))
+    begin, end = (int(edge) for edge in model.timeline.edges[sample.interval :][:2])
+    for at, users, _ in (each for each in model.population.shares if begin < each[0] <= end):
+        chosen = np.flatnonzero(users & model.population.users.states(at))
+        batches.append(_events(sample, "sclshr", at, len(chosen), chosen=chosen))
+    return batches
+
+
+def _logoffs(sample: Sample, ending: Ending, progress: _Progress) -> list[EventBatch]:
+    """The events of users who log off at a moment of the interval before a sample.
 
     They are the last application data (APLEDT); then, for each virtual processor, the activity and
     the states of its last transaction (USEATE, USEITE); and the totals of the session (USELOF).
     """
-    if not sample.leaving.any():
-        return []
-    tod = sample.model.change_tod(sample.interval)
-    rows = np.flatnonzero(sample.leaving[sample.model.users.owner])
-    tods, whole = _consecutive_tods(tod, len(rows)), np.ones(len(rows))
+    model = sample.model
+    owner, tod = model.users.owner, model.clock.origin + ending.moment
+    defined = model.population.processors.states(ending.moment - 1)
+    rows = np.flatnonzero(ending.objects[owner] & defined)
+    tods, fresh = _consecutive_tods(tod, len(rows)), ending.fresh[owner[rows]]
     batches = list[EventBatch]()
-    for ended in progress.get("aplsdt", ()):
-        count = len(ended.rows)
-        values = ended.at(np.arange(count), np.zeros(count), "apledt")
-        last = _consecutive_tods(tod - count * _RECORD_TIME, count)
-        batches.append(EventBatch("apledt", last, values, ended.counts))
-    return batches + [
-        each.batch(name, tods, rows, whole, sample)
-        for name, source in (("useate", "useact"), ("useite", "useint"), ("uselof", "useact"))
-        for each in progress.get(source, ())
-    ]
+    for each in progress.get("aplsdt", ()):
+        places = np.flatnonzero((ending.objects & ~ending.fresh)[each.users])
+        values = each.at(places, np.zeros(len(places)), "apledt")
+        last = _consecutive_tods(tod - len(places) * _RECORD_TIME, len(places))
+        batches.append(EventBatch("apledt", last, values, each.counts))
+    (of_rows,) = (e.share for e in sample.rows.ends if e.moment == ending.moment)
+    for name, source in (("useate", "useact"), ("useite", "useint"), ("uselof", "useact")):
+        for each in progress.get(source, ()):
+            places = np.searchsorted(each.rows, rows)
+            totals = each.at(places, of_rows[rows], name, fresh)
+            session = records()[name].values(sample, rows=rows, moment=ending.moment - 1)
+            batches.append(EventBatch(name, tods, {**totals, **session}))
+    return batches
 
 
 def _transaction_ends(sample: Sample, progress: _Progress) -> list[EventBatch]:
@@ -150,11 +225,13 @@ def _transaction_ends(sample: Sample, progress: _Progress) -> list[EventBatch]:
         return []
     rows = sample.model.users.base[ends.user]
     times = records()["usetre"].values(sample, rows=rows, ends=ends)
-    return [EventBatch("usetre", ends.tod, times)] + [
-        each.batch(name, ends.tod, rows, ends.share, sample)
-        for name, source in (("useate", "useact"), ("useite", "useint"))
-        for each in progress.get(source, ())
-    ]
+    moment, batches = int(sample.model.timeline.edges[sample.interval]) + 1, list[EventBatch]()
+    for name, source in (("useate", "useact"), ("useite", "useint")):
+        for each in progress.get(source, ()):
+            totals = each.at(np.searchsorted(each.rows, rows), ends.share, name)
+            session = records()[name].values(sample, rows=rows, moment=moment)
+            batches.append(EventBatch(name, ends.tod, {**totals, **session}))
+    return [EventBatch("usetre", ends.tod, times), *batches]
 
 
 def _monitor_commands(model: Model, number: int, started: int) -> list[tuple[int, str]]:
@@ -164,15 +241,32 @@ def _monitor_commands(model: Model, number: int, started: int) -> list[tuple[int
     """
     if model.timeline.starts(number):
         return [(started, "MONITOR START")]
-    interval = model.timeline.interval_of(number)
+    begin, end = (int(edge) for edge in model.timeline.edges[number - 1 : number + 1])
     commands = list[tuple[int, str]]()
-    for each in (each for each in model.measurement.disturbances if each.interval == interval):
-        if each.kind == "interval" and each.interval_s is not None:
-            text = f"MONITOR SAMPLE INTERVAL {each.interval_s} SEC"
-            commands.append((model.change_tod(interval), text))
-        elif each.kind == "restart":
+    for each in (e for e in model.measurement.events if begin < moment(e.at_s) <= end):
+        if each.kind == "restart":
             commands += [(started - TOD_PER_S, "MONITOR STOP"), (started, "MONITOR START")]
+        elif text := _command(each, model.measurement.scenario.monitor.high_frequency_s):
+            commands.append((model.clock.origin + moment(each.at_s), text))
     return sorted(commands)
+
+
+def _command(event: Event, high_frequency_s: float) -> str:
+    """Text of the MONITOR command of an event that changes what is sampled; "" for others."""
+    match event.kind:
+        case "interval":
+            return f"MONITOR SAMPLE INTERVAL {event.interval_s} SEC"
+        case "sample-disable" | "sample-enable" if event.domain == "io":
+            which = f"DEVICE {event.device}" if event.device else "ALL"
+            return f"MONITOR SAMPLE {event.kind[7:].upper()} I/O {which}"
+        case "sample-disable" | "sample-enable":
+            which = f"USERID {event.users}" if event.users else "ALL"
+            return f"MONITOR SAMPLE {event.kind[7:].upper()} USER {which}"
+        case "rate-stop":
+            return "MONITOR SAMPLE RATE STOP"
+        case "rate-start":
+            return f"MONITOR SAMPLE RATE {high_frequency_s:.2f} SEC"
+    return ""
 
 
 class _Writer:
@@ -218,8 +312,6 @@ class _Writer:
         record, encoder = self.record, self.encoder
         scope = record.scope(sample, **self.given)
         restarted = record.mask("restarted", scope)
-        if restarted is not None and restarted.any():
-            encoder.restart(restarted)
         if record.timed:
             scope["elapsed"] = self._elapsed(sample, tods, present)
         values = record.sampled(scope)
@@ -227,19 +319,39 @@ class _Writer:
             end = sample.model.clock.end(sample.number)
             more = filled(encoder.encoding, record.unmodelled, encoder.rows, sample.number, end)
             values = {**values, **more}
-        progress = self._progress(sample, values, present)
+        progress = self._progress(sample, scope, values)
+        if restarted is not None and restarted.any():
+            encoder.restart(restarted)
+            values = self._after(restarted, values, record.lasting(scope))
         records = encoder.encode(tods, values, None if len(tods) == encoder.rows else present)
         self.present = present
         return Block(encoder.layout.domain, records, tods), progress
 
-    def _progress(self, sample: Sample, values: Values, now: Bool) -> _SessionProgress | None:
+    def _after(self, restarted: Bool, values: Values, lasting: F64) -> Values:
+        """The values, with those deltas of restarted rows that come after the restart."""
+        after, places = dict(values), self.encoder.encoding.places
+        for name in values.keys() & places.keys():
+            place = places[name]
+            if place.field.is_cumulative:
+                delta = np.broadcast_to(np.asarray(values[name]), place.shape(self.encoder.rows))
+                part = lasting.reshape(-1, *[1] * (delta.ndim - 1))
+                kept = ~restarted.reshape(part.shape)
+                after[name] = np.where(kept, delta, np.floor(delta * part)).astype(np.int64)
+        return after
+
+    def _progress(
+        self, sample: Sample, scope: RecordScope, values: Values
+    ) -> _SessionProgress | None:
         """Rows that have events in the interval, before its deltas are added; None without any."""
         model, name = sample.model, self.record.layout.name
         if name not in _SESSIONS or model.timeline.starts(sample.number):
             return None
         ending = "transaction" in model.measurement.scenario.monitor.events and name != "aplsdt"
         every = ending and model.transactions.count[sample.interval] > 0
-        rows = np.flatnonzero(self.present if every else self.present & ~now)
+        users = scope["reported"].owner if "reported" in scope else None
+        if users is None:
+            users = scope["owner"] if name == "aplsdt" else model.users.owner
+        rows = np.flatnonzero(sample.users.ended[users] | every)
         if not len(rows):
             return None
         begun, delta = self.encoder.current(rows), {}
@@ -247,7 +359,7 @@ class _Writer:
             if self.encoder.encoding.places[field].field.is_cumulative:
                 shape = (self.encoder.rows, *begun[field].shape[1:])
                 delta[field] = np.broadcast_to(np.asarray(values[field]), shape)[rows]
-        return _SessionProgress(rows, self.entries, begun, delta)
+        return _SessionProgress(rows, users[rows], self.entries, begun, delta)
 
     def _elapsed(self, sample: Sample, tods: Any, present: Bool) -> I64:
         """(rows,) TOD units since the row's last sample; the nominal length at its first one."""
@@ -286,6 +398,9 @@ class Sampler:
         blocks, starting = list[Block](), list[EventBatch]()
         if self.model.timeline.begins[number]:
             blocks, starting = self._configuration(sample, left)
+        elif commands := _monitor_commands(self.model, number, 0):
+            batches = self._commands(commands, number, left + len(commands))
+            blocks = encode_events(batches, self._release)
         progress: dict[str, list[_SessionProgress]] = {}
         for writer, present, count in pairs:
             # Records that are not sampled take no time; they are encoded for the events.
@@ -329,14 +444,23 @@ class Sampler:
                 batches.append(EventBatch(name, tods, records()[name].values(sample)))
                 left -= rows
         starting, events = list[EventBatch](), model.measurement.scenario.monitor.events
+        batches += self._commands(commands, number, left)
         for at, text in commands:
-            # The text ends the record.
-            values, sizes = {"calbyct": len(text), "calcmd": text}, {"calcmd": len(text)}
-            tods = model.clock.records(number, left, 1)
-            batches.append(EventBatch("mtrscm", tods, {"caltod": at, **values}, sizes=sizes))
-            left -= 1
             if "monitor" in events and not text.startswith("MONITOR SAMPLE"):
+                values, sizes = {"calbyct": len(text), "calcmd": text}, {"calcmd": len(text)}
                 starting.append(EventBatch("mtrecm", _consecutive_tods(at, 1), values, sizes=sizes))
         profile = records()["mtrepr"].values(sample)
         starting.append(EventBatch("mtrepr", _consecutive_tods(tod, 1), profile))
         return encode_events(batches, self._release), starting
+
+    def _commands(
+        self, commands: Sequence[tuple[int, str]], number: int, left: int
+    ) -> list[EventBatch]:
+        """MTRSCM of some commands; the first is `left` records before the last of the sample."""
+        batches = list[EventBatch]()
+        for place, (at, text) in enumerate(commands):
+            # The text ends the record.
+            values, sizes = {"calbyct": len(text), "calcmd": text}, {"calcmd": len(text)}
+            tods = self.model.clock.records(number, left - place, 1)
+            batches.append(EventBatch("mtrscm", tods, {"caltod": at, **values}, sizes=sizes))
+        return batches

@@ -23,7 +23,7 @@ class Measurement:
     Attributes:
         groups, users: the user groups with this run's counts; number of users.
         processors, sampled: number of processors that CP sees; domains that are sampled.
-        disturbances: those before the end of this run, in order.
+        events: those before the end of this run, in order of time.
         warmup: intervals before the steady state; at least one interval is steady.
 
     Raises:
@@ -55,9 +55,7 @@ class Measurement:
         sampled = (DOMAIN_NUMBERS[name] for name in scenario.monitor.domains)
         # The monitor's own domain, 1, is always sampled.
         self.sampled = frozenset({1, *sampled})
-        both = (*scenario.disturbances, *run.disturbances)
-        disturbances = (each for each in both if each.interval < self.intervals)
-        self.disturbances = sorted(disturbances, key=lambda each: each.interval)
+        self.events = sorted((*scenario.events, *run.events), key=lambda each: each.at_s)
         self.frames = Frames(scenario, run)
         self.warmup = min(run.warmup_intervals, self.intervals - 1)
 
@@ -114,11 +112,17 @@ _STEP = 1_400
 """Time that CP takes to build one record in TOD units: a third of a microsecond."""
 
 
+def moment(second: int) -> int:
+    """TOD units from the first sample to an event in that second: behind a sample at its begin."""
+    return second * TOD_PER_S + TOD_PER_S // 4
+
+
 class Timeline:
-    """The intervals of a run, with the disturbances; interval k is between samples k and k + 1.
+    """The intervals of a run, with its events; interval k is between samples k and k + 1.
 
     Attributes:
         seconds, tod: (intervals,) nominal length, in seconds and in TOD units.
+        edges: (intervals + 1,) TOD units from the first sample to each, nominal.
         up, up_seconds: (intervals,) whether the system runs; seconds during which it does.
         steady: (intervals,) whether it belongs to the steady state, which targets describe.
         exists, written: (intervals + 1,) whether CP took the sample; whether the dump has it.
@@ -133,26 +137,34 @@ class Timeline:
         self.up, written = np.ones(n, dtype=np.bool_), np.ones(n + 1, dtype=np.bool_)
         self.epoch, begins = np.zeros(n + 1, dtype=np.int64), np.zeros(n + 1, dtype=np.bool_)
         begins[0], ipls = True, [0]
-        for each in measurement.disturbances:
-            end = min(each.interval + each.intervals, n)
+        for each in measurement.events:
+            interval = self._at(each.at_s)
+            if interval >= n:
+                continue
+            end = min(self._at(each.at_s + each.lasts_s - 1) + 1, n)
             if each.kind == "ipl":
-                self.up[each.interval : end] = False
+                self.up[interval:end] = False
                 self.epoch[end:] += 1
                 ipls.append(end)
             elif each.kind == "restart":
-                begins[each.interval + 1] = True
+                begins[interval + 1] = True
             elif each.kind == "miss":
-                written[each.interval + 1 : end + 1] = False
+                written[interval + 1 : end + 1] = False
             elif each.kind == "interval" and each.interval_s is not None:
-                self.seconds[each.interval + 1 :] = each.interval_s
-                begins[each.interval + 1] = True
+                self.seconds[interval + 1 :] = each.interval_s
+                begins[interval + 1] = True
         self.tod = self.seconds * TOD_PER_S
+        self.edges = np.concatenate([[0], np.cumsum(self.tod)])
         self.exists = np.concatenate([[True], self.up])
         self.exists[ipls] = begins[ipls] = True
         self.steady = self.up & (np.arange(n) >= measurement.warmup)
         self.up_seconds = self.seconds * self.up
         self.steady_seconds = int(self.seconds[self.steady].sum())
         self.written, self.begins = written & self.exists, begins & self.exists
+
+    def _at(self, second: int) -> int:
+        """The interval in which a second lies; the number of intervals if it is later."""
+        return int(np.searchsorted(np.cumsum(self.seconds), second, side="right"))
 
     def interval_of(self, sample: int) -> int:
         """The interval that a sample reports on.
@@ -185,7 +197,7 @@ class Clock:
         since = (measurement.run.start - _UNIX_EPOCH) // dt.timedelta(microseconds=1)
         start = (since + _EPOCH_US) * TOD_PER_US
         self.origin = start + int(rng.integers(0, TOD_PER_US * 1_000_000))
-        self.ends = np.concatenate([[0], np.cumsum(timeline.tod)])
+        self.ends = timeline.edges.copy()
         late = (bell(rng, n) * (700 * TOD_PER_US)).astype(np.int64)
         late[measurement.warmup] = 0
         self.ends[1:n] += late[1:]

@@ -15,78 +15,87 @@ import numpy as np
 import numpy.typing as npt
 
 from ..numeric import F64, I64, Bool, around_one, bell, floor_int, skewed
-from ..scenario.scenario import Disturbance, FileSystem, GuestProcess, UserGroup, Workload
-from .measurement import TOD_PER_S, Allocation, Measurement
+from ..scenario.scenario import Event, FileSystem, GuestProcess, UserGroup, Workload
+from .measurement import TOD_PER_S, Allocation, Measurement, Timeline, moment
+from .presence import Presence, Switch
 
 _WAITS = ("io_wait_share", "page_wait_share", "simulation_wait_share", "console_wait_share")
 _MODES = {"ESA": 0x40, "XA": 0x20, "XC": 0x08, "Z": 0x44}
 """CALMODE: architecture of the virtual machine; Z is an ESA one that has entered z/Architecture."""
 
 
-class Change(NamedTuple):
-    """Some users log on or off early in an interval."""
-
-    interval: int
-    users: Bool
-    on: bool
-
-
 class Population:
-    """Users logged on over time. A user with a later logon is not logged on at the start.
+    """Users logged on over time. A user whose first event is a logon is not logged on before it.
 
     Attributes:
         names, group: (users,) user ids, group after group; index of the user's group.
-        runaways: disturbances in which users loop, with the mask of these users.
+        owner, address: (virtual processors,) index of the user; address of the processor.
+        users, processors, boots: existence of the users' sessions, of their virtual processors, and
+            of the systems that run in them.
+        shares: share of some users from a moment on, in order.
     """
 
-    def __init__(self, measurement: Measurement) -> None:
-        groups = measurement.groups
+    def __init__(self, measurement: Measurement, line: Timeline) -> None:
+        groups, self._line = measurement.groups, line
         self.names = user_ids(groups)
         self.group = np.repeat(np.arange(len(groups)), [g.count for g in groups])
         self.groups = len(groups)
-        self.changes: list[Change] = []
-        self.runaways: list[tuple[Disturbance, Bool]] = []
-        for each in measurement.disturbances:
-            users = matching(self.names, each.users)
-            if each.kind in ("logon", "logoff"):
-                self.changes.append(Change(each.interval, users, each.kind == "logon"))
-            elif each.kind == "runaway":
-                self.runaways.append((each, users))
+        counts = np.repeat([g.virtual_processors for g in groups], [g.count for g in groups])
+        self.owner = np.repeat(np.arange(len(self.names)), counts)
+        self.address = np.arange(len(self.owner)) - (np.cumsum(counts) - counts)[self.owner]
+        self._runaways: list[tuple[Event, Bool]] = []
+        self.shares: list[tuple[int, Bool, int]] = []
+        self._clocks: list[tuple[int, Bool, int]] = []
+        sessions, defined, boots = list[Switch](), list[Switch](), list[Switch]()
+        for each in measurement.events:
+            users, at = matching(self.names, each.users), moment(each.at_s)
+            match each.kind:
+                case "logon" | "logoff":
+                    sessions.append(Switch(at, users, each.kind == "logon"))
+                case "define-cpu" | "detach-cpu":
+                    rows = users[self.owner] & (self.address == each.processor)
+                    defined.append(Switch(at, rows, each.kind == "define-cpu"))
+                case "reboot":
+                    down = moment(each.at_s + each.lasts_s)
+                    boots += [Switch(at, users, False), Switch(down, users, True)]
+                case "share":
+                    self.shares.append((at, users, each.share))
+                case "guest-clock":
+                    self._clocks.append((at, users, each.clock_s))
+                case "runaway":
+                    self._runaways.append((each, users))
+        boots.sort(key=lambda switch: switch.moment)
+        of_rows = [Switch(s.moment, s.objects[self.owner], s.on) for s in sessions]
+        self.users = Presence(line, len(self.names), sessions)
+        self.processors = Presence(line, len(self.owner), of_rows, defined)
+        self.boots = Presence(line, len(self.names), sessions, boots)
 
-    def at(self, sample: int) -> Bool:
-        """(users,) whether each is logged on at a sample."""
-        present = np.ones(len(self.names), dtype=np.bool_)
-        for change in reversed(self.changes):
-            present = present & ~change.users if change.on else present | change.users
-        for change in self.changes:
-            if change.interval < sample:
-                present = present | change.users if change.on else present & ~change.users
-        return present
+    def counts(self) -> F64:
+        """(intervals, groups) users logged on in each interval, a part of it as a part of one."""
+        shares = [self.users.during(k).share for k in range(len(self._line.tod))]
+        return np.array([np.bincount(self.group, each, self.groups) for each in shares])
 
-    def counts(self, intervals: int) -> F64:
-        """(intervals, groups) users logged on in each interval, or in a part of it."""
-        marks = sorted({0, *(c.interval + d for c in self.changes for d in (0, 1))})
-        counts = np.zeros((intervals, self.groups))
-        for mark in (m for m in marks if m < intervals):
-            active = self.at(mark) | self.at(mark + 1)
-            counts[mark:] = np.bincount(self.group[active], minlength=self.groups)
-        return counts
-
-    def sums_at(self, intervals: int, of_groups: list[int]) -> I64:
-        """(intervals + 1,) sum of a figure of groups over the users logged on at each sample."""
-        figures = np.array(of_groups, dtype=np.int64)[self.group]
-        sums = np.full(intervals + 1, int(figures[self.at(0)].sum()), dtype=np.int64)
-        for change in self.changes:
-            sums[change.interval + 1 :] = int(figures[self.at(change.interval + 1)].sum())
-        return sums
+    def sums_at(self, of_users: I64) -> I64:
+        """(intervals + 1,) sum of a figure of users over those logged on at each sample."""
+        sums = [int(of_users[self.users.at(n)].sum()) for n in range(len(self._line.tod) + 1)]
+        return np.array(sums, dtype=np.int64)
 
     def looping(self, interval: int) -> F64:
-        """(users,) percent of a processor that users in a loop take."""
-        percent = np.zeros(len(self.names))
-        for runaway, users in self.runaways:
-            if runaway.interval <= interval < runaway.interval + runaway.intervals:
-                percent[users] = runaway.cpu_percent
+        """(users,) percent of a processor that users in a loop take, mean over an interval."""
+        percent, (begin, end) = np.zeros(len(self.names)), self._line.edges[interval : interval + 2]
+        for runaway, users in self._runaways:
+            first, last = runaway.at_s * TOD_PER_S, (runaway.at_s + runaway.lasts_s) * TOD_PER_S
+            part = max(min(last, end) - max(first, begin), 0) / (end - begin)
+            percent[users] += runaway.cpu_percent * part
         return percent
+
+    def clock_offset(self, sample: int) -> I64:
+        """(users,) TOD units by which the clocks of guests are fast at a sample."""
+        offset: I64 = np.zeros(len(self.names), dtype=np.int64)
+        for at, users, seconds in self._clocks:
+            if at <= self._line.edges[sample]:
+                offset[users] += seconds * TOD_PER_S
+        return offset
 
 
 def matching(names: npt.NDArray[np.str_], patterns: str) -> Bool:
@@ -134,17 +143,24 @@ class Users:
         self.demand, self.size = (np.concatenate([np.zeros(0), *p]) for p in (weights, pages))
         self.restless = self._figures("interval_sigma")[0]
         self.processors = self.each([g.virtual_processors for g in self.groups])
-        self.share = self.each([g.share for g in self.groups])
+        self._share, self._shares = self.each([g.share for g in self.groups]), population.shares
         self.modes = self.each([_MODES[g.architecture] for g in self.groups])
         # USELON_CALSTAT of a service machine is X'80'.
         self.status = self.each([0x80 * (g.guest == "server") for g in self.groups])
         self.storage = self.each([g.storage_mib << 20 for g in self.groups])
         self.base = np.cumsum(self.processors) - self.processors
-        self.owner = np.repeat(np.arange(len(self.names)), self.processors)
-        self.address = np.arange(len(self.owner)) - self.base[self.owner]
+        self.owner, self.address = population.owner, population.address
         self.waits = self._figures(*_WAITS, "dispatched_share")[:, self.owner]
         self.ios = self._figures("console_ios_per_s", "unit_record_ios_per_s", "network_ios_per_s")
         self.transactions = self._figures("transactions_per_s")[0]
+
+    def share(self, at: int) -> I64:
+        """(users,) relative share of each at a moment of the run."""
+        share = self._share.copy()
+        for since, users, value in self._shares:
+            if since <= at:
+                share[users] = value
+        return share
 
     def _figures(self, *keys: str) -> F64:
         """(keys, users) values of some keys of the users' groups."""
@@ -217,7 +233,7 @@ class Demand:
         self.measurement = measurement = allocation.measurement
         level, machine, groups = measurement.run.cp_level, measurement.machine, measurement.groups
         self.load = _loads(measurement, allocation.timeline.seconds)
-        self.users = population.counts(measurement.intervals)
+        self.users = population.counts()
         work = self.users * self.load
 
         def total(key: str) -> F64:

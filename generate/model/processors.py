@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..numeric import F64, I64, Bool, around_one, bell, capped, floor_int, partition
+from ..numeric import F64, I64, around_one, bell, capped, floor_int, partition
 from ..scenario.scenario import Machine, Partition
-from .measurement import TOD_PER_US, Measurement
+from .measurement import TOD_PER_US, Measurement, moment
 from .population import Demand, Transactions
+from .presence import Presence, Switch
 
 MOST_PARTITIONS = 60
 """Upper bound of the number of partitions of a machine."""
@@ -142,22 +143,17 @@ class Times:
     time, in which the physical processor served another partition. Spin time is part of the CP
     time. Offline and parked processors have no times, not even wait.
 
-    `online` is whether the processor was online in the interval, `parked` whether it got no work.
+    `working` is the share of the interval in which CP dispatched work on the processor: it was
+    online and not parked.
     """
 
-    online: Bool
-    parked: Bool
+    working: F64
     emulation: I64
     charged: I64
     system: I64
     suspended: I64
     spins: I64
     spin_time: I64
-
-    @property
-    def working(self) -> Bool:
-        """Processors that CP dispatches work on."""
-        return self.online & ~self.parked
 
     @property
     def busy(self) -> I64:
@@ -176,20 +172,24 @@ class Processors(Times):
 
     Attributes:
         shortage: (intervals,) demanded work / done work; 1 if all was done.
+        online, unparked: when each is online, and has work.
     """
 
     shortage: F64
+    online: Presence
+    unparked: Presence
 
     @classmethod
     def build(cls, demand: Demand, work: Transactions) -> Processors:
         """Build the processors of a run so that they meet its utilization and spin targets."""
         measurement, allocation = demand.measurement, demand.allocation
-        up = np.repeat(allocation.timeline.up[:, None], measurement.processors, axis=1)
-        online = _switched(measurement, up, "vary-off", "vary-on") & up
-        parked = ~_switched(measurement, up, "park", "unpark") & online
+        line, count = allocation.timeline, measurement.processors
+        online = _switches(measurement, "vary-off", "vary-on")
+        unparked = _switches(measurement, "park", "unpark")
+        working = Presence(line, count, online, unparked).shares() * line.up[:, None]
         lost, most = _limits(measurement)
-        room = floor_int((online & ~parked) * allocation.timeline.tod[:, None] * most)
-        use = _Utilization(demand, work, online & ~parked, room)
+        room = floor_int(working * line.tod[:, None] * most)
+        use = _Utilization(demand, work, working, room)
         busy, emulation = use.by_processor()
         rng, cp = measurement.rng("charged"), busy - emulation
         share = measurement.machine.charged_share * around_one(rng, cp.shape, 0.01)
@@ -197,14 +197,15 @@ class Processors(Times):
         free = np.maximum(use.guests - emulation.sum(axis=1), 0) / np.maximum(cp.sum(axis=1), 1)
         charged = floor_int(cp * np.minimum(share, np.minimum(free, 1.0)[:, None]))
         return cls(
-            online,
-            parked,
+            working,
             emulation,
             charged,
             cp - charged,
             floor_int(busy * lost),
             *_spins(demand, cp),
             use.shortage,
+            Presence(line, count, online),
+            Presence(line, count, unparked),
         )
 
     def at(self, interval: int) -> Times:
@@ -212,14 +213,14 @@ class Processors(Times):
         return Times(*(getattr(self, name)[interval] for name in Times.__dataclass_fields__))
 
 
-def _switched(measurement: Measurement, up: Bool, off: str, on: str) -> Bool:
-    """(intervals, processors) whether each is on; a disturbance takes effect with its interval."""
-    state, threads = np.ones_like(up), measurement.machine.threads
-    for each in measurement.disturbances:
-        if each.processor is not None and each.kind in (off, on):
-            first = each.processor * threads
-            state[each.interval :, first : first + threads] = each.kind == on
-    return state
+def _switches(measurement: Measurement, off: str, on: str) -> list[Switch]:
+    """The events in which processors, with all threads of their cores, go off and on."""
+    threads, cores = measurement.machine.threads, np.arange(measurement.processors)
+    return [
+        Switch(moment(each.at_s), cores // threads == each.processor, each.kind == on)
+        for each in measurement.events
+        if each.processor is not None and each.kind in (off, on)
+    ]
 
 
 def _limits(measurement: Measurement) -> tuple[float, float]:
@@ -265,13 +266,13 @@ class _Utilization:
     """Allocates the processors' time to the intervals of a run. Times are TOD units.
 
     Attributes:
-        online, room: (intervals, processors) which work; most busy time of each.
+        working, room: (intervals, processors) share of the time that each works; most busy time.
         demanded: (intervals,) processors that the users' work would keep busy.
         guests: (intervals,) most time that all virtual processors can run.
     """
 
-    def __init__(self, demand: Demand, work: Transactions, online: Bool, room: I64) -> None:
-        self.demand, self.work, self.online, self.room = demand, work, online, room
+    def __init__(self, demand: Demand, work: Transactions, working: F64, room: I64) -> None:
+        self.demand, self.work, self.working, self.room = demand, work, working, room
         self.measurement, self.allocation = demand.measurement, demand.allocation
         span = self.allocation.timeline.tod
         self.demanded = demand.emulation + demand.cp
@@ -295,7 +296,7 @@ class _Utilization:
         # Dispatching distributes the work nearly evenly; full processors do not vary.
         lasting = measurement.machine.imbalance * bell(rng, p - 1)
         passing = bell(rng, (len(rest), p - 1)) * (measurement.scenario.spread / 3)
-        weights = self.online[:, 1:] * (1 + free[:, None] * (lasting + passing))
+        weights = self.working[:, 1:] * (1 + free[:, None] * (lasting + passing))
         others = _allocate_rows(rest, weights, room)
         varied = others * around_one(rng, others.shape, 0.008)
         rest, room = emulation - master_emulation, _most_emulation(others)
@@ -342,7 +343,7 @@ class _Utilization:
         alone = self.measurement.run.cp_level < "4.3.0"
         timers = self.demand.timer_cp * line.tod * alone
         cap = np.minimum(self.room[:, 0], busy)
-        even = busy / np.maximum(self.online.sum(axis=1), 1)
+        even = busy / np.maximum(self.working.sum(axis=1), 1)
         spread = self.measurement.scenario.spread * (1.0 - even / np.maximum(self.room[:, 0], 1))
         calm = 1.0 + bell(self.measurement.rng("master"), len(busy)) * spread
         shape: F64 = np.minimum(np.maximum(even, timers) * calm, cap)
@@ -375,7 +376,7 @@ class _Utilization:
             processors: whose time it is; all that are online by default.
         """
         line = self.allocation.timeline
-        online = self.online.sum(axis=1) if processors is None else processors
+        online = self.working.sum(axis=1) if processors is None else processors
         processor_tod, early = online * line.tod, line.up & ~line.steady
         times = np.zeros(len(shape), dtype=np.int64)
         total = round(int(processor_tod[line.steady].sum()) * percent / 100)

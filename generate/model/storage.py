@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..numeric import F64, I64, Bool, around_one, floor_int, varied_levels
-from .measurement import SCM_PER_S, Allocation
+from ..numeric import F64, I64, around_one, floor_int, varied_levels
+from .measurement import SCM_PER_S, Allocation, moment
 from .population import Demand
+from .presence import Presence, Switch
 
 _LEVEL_SPREAD = 0.0015
 _SLOT_SPREAD = _LEVEL_SPREAD / 3
@@ -127,6 +128,7 @@ class Volumes:
         pages_per_io, service, parts: (volumes,) of an I/O: pages; 128 us; (3, volumes) shares of
             pending, disconnect and connect time.
         lasting: (volumes,) deviation as a factor, constant during the run.
+        online, measured: when each is online, and measured by the channel subsystem.
         user_ios, avoided, missed, spool_ios, page_busy: (intervals,) totals; `missed` are reads
             that the minidisk cache did not have, the last is the busy time of page volumes,
             128 us, if there is a target for it.
@@ -179,6 +181,10 @@ class Volumes:
         self.spool_ios = allocation.counts("spool I/O", spool * load)
         self.avoided_rate, self.avoided, self.missed = self._cached(allocation, load)
         self.page_busy = self._page_busy(allocation, flows)
+        self.online = self._presence(allocation, ("vary-off", "vary-on"))
+        self.measured = self._presence(
+            allocation, ("vary-off", "vary-on"), ("measurement-off", "measurement-on")
+        )
 
     def _cached(self, allocation: Allocation, load: F64) -> tuple[F64, I64, I64]:
         """What the minidisk cache does at a load.
@@ -200,13 +206,18 @@ class Volumes:
         avoided = allocation.counts("avoided I/O", reads * hit_share * load)
         return rates, avoided, allocation.counts("missed reads", reads * (1 - hit_share) * load)
 
-    def online(self, interval: int) -> Bool:
-        """(volumes,) whether each is online; vary takes effect with its interval."""
-        online = np.ones(len(self.devices), dtype=np.bool_)
-        for each in self.measurement.disturbances:
-            if each.device and each.interval <= interval:
-                online[self.devices == int(each.device, 16)] = each.kind == "vary-on"
-        return online
+    def _presence(self, allocation: Allocation, *layers: tuple[str, str]) -> Presence:
+        """When devices are on in all layers, by the kinds of events that set each off and on."""
+        devices = [each for each in self.measurement.events if each.device]
+        switches = (
+            [
+                Switch(moment(each.at_s), self.devices == int(each.device, 16), each.kind == on)
+                for each in devices
+                if each.kind in (off, on)
+            ]
+            for off, on in layers
+        )
+        return Presence(allocation.timeline, len(self.devices), *switches)
 
     def _types(self, of_groups: Sequence[str], base: int) -> tuple[npt.NDArray[np.void], I64]:
         """(volumes,) types as two bytes of digits, and models as numbers in a base."""

@@ -18,9 +18,11 @@ import numpy as np
 from ...schemas import layout
 from ..numeric import F64, I64, U64, around_one, floor_int
 from ..scenario.scenario import UserGroup
-from .measurement import TOD_PER_S, Allocation, Clock, Measurement, Timeline
+from .measurement import TOD_PER_S, Allocation, Clock, Measurement, Timeline, moment
 from .population import Demand, Linux, Population, Transactions, Users
+from .presence import Presence, Stay
 from .processors import Partitions, Processors
+from .sampling import Sampling
 from .storage import Flows, Levels, Volumes
 
 
@@ -89,8 +91,10 @@ class Lists:
             active = np.minimum(demand.load, 1.0) * demand.users
             return sampled(_at_samples(active @ np.array(shares)), 0.02)
 
-        self.logged_on = population.sums_at(n, [1 for _ in groups])
-        self.defined = population.sums_at(n, [g.virtual_processors for g in groups])
+        every = np.ones(len(population.names), dtype=np.int64)
+        self.logged_on = population.sums_at(every)
+        rows = [int(population.processors.at(sample).sum()) for sample in range(n + 1)]
+        self.defined = np.array(rows, dtype=np.int64)
         use = _at_samples(processors.busy.sum(axis=1) / np.maximum(p * timeline.tod, 1))
         use = np.minimum(use, _FULLEST)
         running = np.minimum(sampled(use * p, 0.02), p)
@@ -176,7 +180,7 @@ class Model:
         self.measurement = measurement
         self.timeline = timeline = Timeline(measurement)
         self.clock = Clock(measurement, timeline)
-        self.population = Population(measurement)
+        self.population = Population(measurement, timeline)
         self.demand = demand = Demand(Allocation(measurement, timeline), self.population)
         transactions = Transactions.build(demand)
         self.processors = Processors.build(demand, transactions)
@@ -191,6 +195,7 @@ class Model:
         self.flows = Flows.build(demand)
         self.volumes = Volumes(demand, self.flows)
         self.users = Users(measurement, self.population)
+        self.sampling = Sampling(measurement, timeline, self.users, self.volumes)
         self.linux = Linux(demand, self.users)
         self.lists = Lists(demand, self.processors)
         self.activity = _activity(demand)
@@ -206,21 +211,23 @@ class Model:
             return self.clock.origin - int(hours * 3600) * TOD_PER_S
         return self.clock.end(int(np.searchsorted(self.timeline.epoch, epoch))) - _IPL_LASTS
 
-    def logon_tod(self, sample: int) -> U64:
-        """(users,) TOD clock at the last logon of each user before a sample."""
+    def logon_tod(self, sample: int, before: int | None = None) -> U64:
+        """(users,) TOD clock at the last logon of each user up to a sample, or before a moment."""
+        users = self.population.users
+        since = users.since(sample) if before is None else users.begun(before)
         logon = self.users.logon
         if self.timeline.epoch[sample]:
             # After an IPL in the middle of a run all users log on within half a minute.
             logon = logon // (int(logon.max(initial=0)) // (_IPL_LASTS // 2) + 1)
         tod: U64 = np.uint64(self.ipl_tod(sample)) + logon.astype(np.uint64)
-        for change in self.population.changes:
-            if change.on and change.interval < sample:
-                tod[change.users] = self.change_tod(change.interval)
+        tod[since >= 0] = np.uint64(self.clock.origin) + since[since >= 0].astype(np.uint64)
         return tod
 
-    def change_tod(self, interval: int) -> int:
-        """TOD clock of early events of an interval."""
-        return self.clock.end(interval) + int(self.timeline.tod[interval]) // 16
+    def added_mib(self, sample: int) -> int:
+        """MiB of real storage that SET STORAGE has added up to a sample."""
+        edge, events = self.timeline.edges[sample], self.measurement.events
+        added = (e for e in events if e.kind == "storage-add" and moment(e.at_s) <= edge)
+        return sum(each.storage_mib for each in added)
 
     def ages(self, sample: int) -> float:
         """Number of intervals since IPL, at a sample, in which counters increased."""
@@ -239,32 +246,38 @@ class Sample:
 
     Attributes:
         seconds: nominal length of the interval.
+        users, rows, boots: existence of sessions, virtual processors and guests' systems.
+        processors, unparked, devices, measured: of processors, of those with work, of devices that
+            are online, and of those that are measured.
         present: (users,) who is logged on at the sample.
-        active: (users,) who was logged on during the interval or a part of it.
-        volumes_online, volumes_before: (volumes,) which were online in the interval, and in that
-            of the sample before.
-        varied: whether a processor or device was varied on or off, or parked, in the interval.
         results, names: caches of `per_sample` functions, and of names in expressions.
     """
 
     def __init__(self, model: Model, number: int) -> None:
         self.model, self.number = model, number
-        measurement, timeline, population = model.measurement, model.timeline, model.population
-        self.interval = k = timeline.interval_of(number)
-        self.seconds = int(timeline.seconds[k])
-        high_frequency_s = measurement.scenario.monitor.high_frequency_s
-        self.high_frequency_samples = max(1, round(self.seconds / high_frequency_s))
-        before, after = population.at(k), population.at(k + 1)
-        self.present = population.at(number)
-        self.active = before | after
-        self.arriving, self.leaving = after & ~before, before & ~after
+        population, devices = model.population, model.volumes
+        self.interval = k = model.timeline.interval_of(number)
+        self.seconds = int(model.timeline.seconds[k])
+        self.high_frequency_samples = model.sampling.high_frequency(k)
+        self.users = self._during(population.users)
+        self.rows = self._during(population.processors)
+        self.boots = self._during(population.boots)
+        self.present = self.users.now
         self.times = model.processors.at(k)
-        self.volumes_online = model.volumes.online(k)
-        self.volumes_before = model.volumes.online(timeline.interval_of(max(number - 1, 0)))
-        kinds = {each.kind for each in measurement.disturbances if each.interval == k}
-        self.varied = not kinds.isdisjoint({"vary-on", "vary-off", "park", "unpark"})
+        self.processors = self._during(model.processors.online)
+        self.unparked = self._during(model.processors.unparked)
+        self.devices, self.measured = self._during(devices.online), self._during(devices.measured)
         self.results: dict[Callable[[Sample], Any], Any] = {}
         self.names: dict[str, Any] = {}
+
+    def _during(self, presence: Presence) -> Stay:
+        """Existence in the interval; at a first sample, which ends none, nothing begins or ends."""
+        stay = presence.during(self.interval)
+        if not self.model.timeline.starts(self.number):
+            return stay
+        now = presence.at(self.number)
+        none = np.zeros_like(now)
+        return Stay(now, now, stay.share, none, np.ones(len(now)))
 
 
 def per_sample(function: Callable[[Sample], Result]) -> Callable[[Sample], Result]:

@@ -31,7 +31,7 @@ from ...schemas.unplaced import unplaced
 from ..activity import dispatching, usage
 from ..model.measurement import SCM_PER_S, TOD_PER_S, TOD_PER_US
 from ..model.system import Sample, entry_of
-from ..numeric import Bool, floor_int, partition
+from ..numeric import F64, Bool, floor_int, partition
 from ..scenario.scenario import UserGroup
 
 Nature = tuple[Any, ...]
@@ -196,6 +196,7 @@ class RecordTable(Table, frozen=True, kw_only=True):
         rows: records in a sample; 0 if the system has none.
         present: (rows,) whether a sample has the row.
         restarted: (rows,) whether its counters restart in a sample's interval.
+        lasting: (rows,) the part of the interval's work that comes after that.
         ages: intervals in which counters increased before the first sample after an IPL.
         wrapping: 4-byte counter that passes 2**32 in some records of every dump.
         variants: a name and its values, each of which makes a type of its own.
@@ -210,6 +211,7 @@ class RecordTable(Table, frozen=True, kw_only=True):
     rows: str = "1"
     present: str = ""
     restarted: str = ""
+    lasting: str = ""
     ages: str = "age"
     wrapping: str = ""
     variants: dict[str, str] = msgspec.field(default_factory=dict)
@@ -296,7 +298,9 @@ class Record:
         self._until = release_key(self.layout.until) if self.layout.until else (sys.maxsize,)
         self._place, self._given = f"{file}: {name}", {*table.variants, *_GIVEN}
         self._let = self._expressions(table.let)
-        own = {key: getattr(table, key) for key in ("rows", "ages", "present", "restarted")}
+        own = {
+            key: getattr(table, key) for key in ("rows", "ages", "present", "restarted", "lasting")
+        }
         self._options = self._expressions({key: text for key, text in own.items() if text})
         self.ages = self._options["ages"]
         self._variants = self._expressions(table.variants)
@@ -344,6 +348,11 @@ class Record:
         expression = self._options.get(option)
         return None if expression is None else expression.value(scope)
 
+    def lasting(self, scope: RecordScope) -> F64:
+        """(rows,) the part of the interval's work that comes after a restart."""
+        value: F64 = self._options["lasting"].value(scope)
+        return value
+
     def counts(self, option: Literal["entries", "sizes"], scope: RecordScope) -> Counts:
         """Number of entries of each group, or bytes of entries and texts."""
         return {name: int(each.value(scope)) for name, each in self._counts[option].items()}
@@ -385,9 +394,10 @@ class Record:
         return expression.names.union(*below)
 
 
-_GIVEN = ("model", "sample", "elapsed", "chosen", "rows", "ends")
+_GIVEN = ("model", "sample", "elapsed", "chosen", "rows", "ends", "moment", "added_mib")
 """Names that callers give: TOD units since the previous sample; indices of an event's objects and
-of users' rows; the transactions that ended."""
+of users' rows; the transactions that ended; when an event happened,
+and the storage that it adds."""
 
 
 _WRITTEN = ("mtrecm", "mtrscm", "mtrend", "mtreof", "mtrsos", "apledt")

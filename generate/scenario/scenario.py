@@ -257,7 +257,7 @@ class UserGroup(Table, frozen=True):
     weight_sigma: Annotated[float, Meta(ge=0, le=2)] = 0.3
     interval_sigma: Annotated[float, Meta(ge=0, le=2)] = 0.15
     virtual_processors: Annotated[int, Meta(ge=1, le=64)] = 1
-    storage_mib: Annotated[int, Meta(ge=1, le=2047)] = 32
+    storage_mib: Annotated[int, Meta(ge=1, le=1 << 20)] = 32
     working_set_mib: NonNegative = 4.0
     architecture: Literal["ESA", "XA", "XC", "Z"] = "ESA"
     share: Annotated[int, Meta(ge=1, le=10000)] = 100
@@ -307,24 +307,33 @@ class Workload(Table, frozen=True):
 
 
 _Interruption = Literal["ipl", "restart", "miss", "interval"]
-_Switch = Literal["vary-off", "vary-on", "park", "unpark"]
-_DisturbanceKind = Literal[_Interruption, "logoff", "logon", _Switch, "runaway"]
+_Switch = Literal["vary-off", "vary-on", "park", "unpark", "measurement-off", "measurement-on"]
+_OfGuest = Literal["define-cpu", "detach-cpu", "share", "quickdsp", "reboot", "guest-clock"]
+_OfSampling = Literal["sample-disable", "sample-enable", "rate-stop", "rate-start"]
+_OfMachine = Literal["attach", "detach", "storage-add"]
+_Session = Literal["logoff", "logon", "runaway"]
+EventKind = Literal[_Interruption, _Session, _Switch, _OfGuest, _OfSampling, _OfMachine]
+_Second = Annotated[int, Meta(ge=0, le=10_000_000)]
 
 
-class Disturbance(Table, frozen=True):
-    """An event that happens once, early in `interval`, counted from 0.
+class Event(Table, frozen=True):
+    """Something that happens once, in second `at_s` after the first sample.
 
-    `intervals` is its length. `users` are user ids or patterns ("LINUX00*"). `processor` is
-    a core where cores have several threads.
+    `lasts_s` is its length. `users` are user ids or patterns ("LINUX00*"). `processor` is
+    a core where cores have several threads, and the address of a virtual one in events of users.
     """
 
-    kind: _DisturbanceKind
-    interval: Annotated[int, Meta(ge=0, le=100000)]
-    intervals: Annotated[int, Meta(ge=1, le=100000)] = 1
+    kind: EventKind
+    at_s: _Second
+    lasts_s: Annotated[int, Meta(ge=1, le=10_000_000)] = 1
     users: str = ""
     processor: Annotated[int, Meta(ge=1, le=79)] | None = None
     device: str = ""
+    domain: Literal["user", "io"] | None = None
     interval_s: Annotated[int, Meta(ge=6, le=3600)] | None = None
+    clock_s: Annotated[int, Meta(ge=-1_000_000, le=1_000_000)] = 0
+    share: Annotated[int, Meta(ge=1, le=10000)] = 100
+    storage_mib: Annotated[int, Meta(ge=1, le=1 << 24)] = 1024
     cpu_percent: Percent = 97.0
 
 
@@ -388,7 +397,7 @@ DOMAIN_NUMBERS: dict[Domain, int] = {
     "io": 6,
     "appldata": 10,
 }
-EventDomain = Literal["monitor", "user", "transaction", "processor", "io"]
+EventDomain = Literal["monitor", "storage", "user", "transaction", "processor", "io"]
 
 
 class Monitor(Table, frozen=True):
@@ -421,7 +430,7 @@ class RunKeys(Table, frozen=True, kw_only=True):
     warmup_tx_share: Annotated[float, Meta(ge=0, le=2)] = 0.5
     users: dict[str, NonNegativeInt] = field(default_factory=dict)
     attributes: dict[str, Any] = field(default_factory=dict)
-    disturbances: tuple[Disturbance, ...] = ()
+    events: tuple[Event, ...] = ()
     damage: tuple[str, ...] = ()
     compression: Compression = "none"
 
@@ -456,7 +465,7 @@ class ScenarioKeys(Table, frozen=True, kw_only=True):
     volumes: tuple[VolumeGroup, ...] = ()
     partitions: tuple[Partition, ...] = ()
     workloads: tuple[Workload, ...] = ()
-    disturbances: tuple[Disturbance, ...] = ()
+    events: tuple[Event, ...] = ()
     intervals: IntervalCount = 30
     spread: Annotated[float, Meta(ge=0, le=0.2)] = 0.04
     monitor: Monitor = Monitor()

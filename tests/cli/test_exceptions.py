@@ -33,10 +33,10 @@ cpu_percent = 9
 [run.LOOP]
 cp_level = "5.2.0"
 start = 2006-10-16T12:30:00Z
-[[run.LOOP.disturbances]]
+[[run.LOOP.events]]
 kind = "runaway"
-interval = 5
-intervals = 90
+at_s = 303
+lasts_s = 5397
 users = "LINUX003"
 """
 

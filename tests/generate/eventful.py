@@ -77,44 +77,44 @@ avoided_per_s = 4
 channel_paths = "5A5B"
 [transactions]
 trivial_share = 0.75
-[[disturbances]]
+[[events]]
 kind = "logoff"
-interval = 2
+at_s = 63
 users = "LINUX003 CMS0001* SRV00001"
-[[disturbances]]
+[[events]]
 kind = "vary-off"
-interval = 2
+at_s = 63
 processor = 3
-[[disturbances]]
+[[events]]
 kind = "vary-on"
-interval = 4
+at_s = 123
 processor = 3
-[[disturbances]]
+[[events]]
 kind = "vary-off"
-interval = 3
+at_s = 93
 device = "0B04"
-[[disturbances]]
+[[events]]
 kind = "vary-on"
-interval = 5
+at_s = 153
 device = "0B04"
-[[disturbances]]
+[[events]]
 kind = "logon"
-interval = 5
+at_s = 153
 users = "LINUX003 CMS0001*"
-[[disturbances]]
+[[events]]
 kind = "restart"
-interval = 7
-[[disturbances]]
+at_s = 213
+[[events]]
 kind = "interval"
-interval = 8
+at_s = 243
 interval_s = 60
-[[disturbances]]
+[[events]]
 kind = "logoff"
-interval = 9
+at_s = 273
 users = "CMS00020"
-[[disturbances]]
+[[events]]
 kind = "miss"
-interval = 9
+at_s = 273
 [run.A]
 cp_level = "5.2.0"
 start = 2006-10-16T00:00:00Z

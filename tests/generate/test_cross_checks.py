@@ -13,7 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from cpmon.generate import Scenario, load_scenario, scenario_names, write_run
-from cpmon.generate.scenario.scenario import Disturbance
+from cpmon.generate.scenario.scenario import Event
 from tests.generate import breaking
 from tests.generate.claims import Evidence, Verdict
 from tests.generate.columns import Columns
@@ -25,16 +25,16 @@ Log = tuple[tuple[int, int], ...]
 Break = Callable[..., bytes | None]
 
 DISTURBED = (
-    Disturbance("miss", 2),
-    Disturbance("logoff", 4, users="STAFF003 LXWEB001"),
-    Disturbance("restart", 5),
-    Disturbance("logon", 6, users="STAFF003"),
-    Disturbance("vary-off", 7, processor=1),
-    Disturbance("interval", 9, interval_s=30),
-    Disturbance("vary-on", 10, processor=1),
-    Disturbance("vary-off", 11, device="0B03"),
-    Disturbance("runaway", 12, 3, users="STAFF001"),
-    Disturbance("ipl", 15, 2),
+    Event("miss", 123),
+    Event("logoff", 243, users="STAFF003 LXWEB001"),
+    Event("restart", 303),
+    Event("logon", 363, users="STAFF003"),
+    Event("vary-off", 423, processor=1),
+    Event("interval", 543, interval_s=30),
+    Event("vary-on", 603, processor=1),
+    Event("vary-off", 663, device="0B03"),
+    Event("runaway", 723, lasts_s=177, users="STAFF001"),
+    Event("ipl", 903, lasts_s=117),
 )
 """Everything that can happen, in 20 intervals of a small system, with an old and a new CP."""
 
@@ -52,14 +52,13 @@ def scenario_of(name: str) -> Scenario:
     if name == "disturbed":
         lab = load_scenario("small-lab")
         runs = (lab.run("LAB"), replace(lab.run("LAB"), run_id="LAB53", cp_level="5.3.0"))
-        return replace(lab, runs=runs, disturbances=DISTURBED)
+        return replace(lab, runs=runs, events=DISTURBED)
     found = load_scenario(MIXED if name == MIXED.stem else name)
     if name == "bank-day":
         quick = tuple(
-            replace(d, interval=d.interval // 60, intervals=1 + d.intervals // 60)
-            for d in found.disturbances
+            replace(d, at_s=3 + d.at_s // 60, lasts_s=60 + d.lasts_s // 60) for d in found.events
         )
-        found = replace(found, disturbances=quick)
+        found = replace(found, events=quick)
     runs = (replace(run, damage=(), compression="none") for run in found.runs)
     # Runs that only differ in their damage have the same figures: one of them is enough.
     different = {repr(replace(run, run_id="", start=EPOCH)): run for run in reversed([*runs])}

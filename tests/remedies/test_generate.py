@@ -13,7 +13,7 @@ from cpmon.generate.scenario.repetitions import Repetitions
 from cpmon.schemas import layout
 from tests.generate.companions.test_repetitions import difference_key, minidisk, sample_key, texts
 from tests.generate.repeated import read_repetitions
-from tests.generate.scenario.test_scenario import SMALL, disturbance
+from tests.generate.scenario.test_scenario import SMALL, event
 from tests.remedies.trying import Attempt, tries
 
 Change = tuple[str, str]
@@ -23,7 +23,7 @@ TWICE = SMALL[SMALL.index("[[volumes]]") : SMALL.index("[run.A]")]
 SHARED = ("[run.A]", f"{TWICE}[run.A]")
 MOVED = ("[run.A]", f"{TWICE.replace('0500', '0600').replace('PAG', 'PAH')}[run.A]")
 SAMPLES = '\n[run.A.samples]\nvirtual_cpu_cs = "300/4"\ncp_cpu_cs = 10\ncount = 10\n'
-INTERVAL = 'kind = "interval"\ninterval = 1'
+INTERVAL = 'kind = "interval"\nat_s = 163'
 
 
 def samples(more: str, figures: str = "300/4") -> Change:
@@ -141,8 +141,8 @@ WRONG: list[Any] = [
         id="no run",
     ),
     pytest.param(
-        [("[run.A]", disturbance(INTERVAL))],
-        [[("[run.A]", disturbance(f"{INTERVAL}\ninterval_s = 30"))]],
+        [("[run.A]", event(INTERVAL))],
+        [[("[run.A]", event(f"{INTERVAL}\ninterval_s = 30"))]],
         marks=tries("scenario-interval-missing"),
         id="no length",
     ),

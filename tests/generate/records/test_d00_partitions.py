@@ -67,9 +67,9 @@ kind = "page"
 count = 2
 first_device = "0500"
 
-[[disturbances]]
+[[events]]
 kind = "vary-off"
-interval = 2
+at_s = 123
 processor = 2
 
 [run.SHARED]
@@ -181,8 +181,10 @@ def test_this_system_is_dispatched_when_it_is_busy(shared: Dump):
         charged - fall
         for charged, fall in zip(shared.growth(0, 2, CPU, 32, 8), falls(shared, 40), strict=True)
     ]
-    for (span, used), tods in zip(grown(shared), busy, strict=True):
+    for number, ((span, used), tods) in enumerate(zip(grown(shared), busy, strict=True)):
         mine = used["MINE"]
+        if number == 2:
+            continue  # the processor that is varied off takes its last 3.25 s along
         assert abs(sum(c.effective for c in mine) - tods / US) <= len(mine)
         assert all(c.effective <= c.active <= span for c in mine)
         assert sum(c.active for c in mine) > sum(c.effective for c in mine)
@@ -209,8 +211,8 @@ def test_a_capped_partition_stays_within_its_weight(shared: Dump):
 
 
 def test_a_varied_off_processor_is_not_dispatched(shared: Dump):
-    idle = [used["MINE"][2].active == 0 for _, used in grown(shared)]
-    assert idle == [False, False, True, True]
+    active = [used["MINE"][2].active for _, used in grown(shared)]
+    assert min(active[:2]) > 10e6 and 0 < active[2] <= 3_250_000 and active[3] == 0
 
 
 @pytest.mark.parametrize("run", ["SHARED", "DEDICATED", "CAPPED"])

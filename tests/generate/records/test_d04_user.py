@@ -71,21 +71,21 @@ workload = "level"
 name = "level"
 noise = 0.0
 
-[[disturbances]]
+[[events]]
 kind = "runaway"
-interval = 10
-intervals = 5
+at_s = 600
+lasts_s = 300
 users = "STAFF007"
 cpu_percent = 97.0
 
-[[disturbances]]
+[[events]]
 kind = "logoff"
-interval = 3
+at_s = 183
 users = "STAFF001 GUEST001"
 
-[[disturbances]]
+[[events]]
 kind = "logon"
-interval = 6
+at_s = 363
 users = "STAFF001 GUEST001"
 
 [run.NOW]
@@ -194,7 +194,10 @@ def test_counters_begin_anew_at_logon():
     rows = [r for r in dump().of(4, 4, 7) if r.text(20, 8) in ("STAFF001", "GUEST001")]
     assert len(rows) == 3
     for row in rows:
-        assert row.u4(COUNTED_IN_STATES) == sum(row.u4(at) for at in STATES) == SAMPLES
+        # They are logged on for the last 56.75 s of the interval.
+        assert (
+            row.u4(COUNTED_IN_STATES) == sum(row.u4(at) for at in STATES) == SAMPLES * 56.75 // 60
+        )
 
 
 @pytest.mark.parametrize(("state", "waiting"), [(IO, 28), (RUNNING, 48), (IDLE, 20)], ids=str)

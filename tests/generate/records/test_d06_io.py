@@ -56,7 +56,7 @@ def test_the_configuration_tells_every_device(dump: Dump):
 
 
 def test_a_configuration_that_comes_again_has_the_devices_that_are_online():
-    off = read_eventful(("interval = 7", "interval = 4"))
+    off = read_eventful(("at_s = 213", "at_s = 123"))
     assert [r.u2(26) for r in off.of(1, 6, 5)].count(0xB04) == 0
     assert len(off.of(1, 6, 5)) == DEVICES - 1
 
@@ -191,7 +191,7 @@ MISTAKES = {
     "a volume of CP": (
         'device = "0B04"',
         'device = "0A10"',
-        "disturbances[3].device",
+        "events[3].device",
         "of kind user",
     ),
 }

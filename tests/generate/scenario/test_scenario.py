@@ -103,9 +103,9 @@ def test_the_shipped_users_and_levels_are_the_published_ones():
     assert [sum(g.count for g in large.groups_of(r)) for r in large.runs] == [10_800, 10_800]
 
 
-def disturbance(lines: str) -> str:
-    """The head of the run, with a disturbance in front of it."""
-    return f"[[disturbances]]\n{lines}\n\n[run.A]"
+def event(lines: str) -> str:
+    """The head of the run, with a event in front of it."""
+    return f"[[events]]\n{lines}\n\n[run.A]"
 
 
 MISTAKES = {
@@ -175,39 +175,39 @@ MISTAKES = {
     ),
     "nobody leaves": (
         "[run.A]",
-        disturbance('kind = "logoff"\ninterval = 3\nusers = "STAFF*"'),
-        "disturbances[0].users",
+        event('kind = "logoff"\nat_s = 363\nusers = "STAFF*"'),
+        "events[0].users",
         "user ids or patterns",
     ),
-    "no such disturbance": (
+    "no such event": (
         "[run.A]",
-        disturbance('kind = "flood"\ninterval = 3'),
-        "disturbances[0].kind",
+        event('kind = "flood"\nat_s = 363'),
+        "events[0].kind",
         "interval, ipl, logoff",
     ),
     "the master stays": (
         "[run.A]",
-        disturbance('kind = "vary-off"\ninterval = 3\nprocessor = 2'),
-        "disturbances[0].processor",
+        event('kind = "vary-off"\nat_s = 363\nprocessor = 2'),
+        "events[0].processor",
         "1 to 1; the master stays online",
     ),
     "vary nothing": (
         "[run.A]",
-        disturbance('kind = "vary-on"\ninterval = 3'),
-        "disturbances[0]",
+        event('kind = "vary-on"\nat_s = 363'),
+        "events[0]",
         "either processor or device",
     ),
     "park at a level that cannot": (
         "[run.A]",
-        disturbance('kind = "park"\ninterval = 3\nprocessor = 1'),
-        "disturbances[0].kind",
+        event('kind = "park"\nat_s = 363\nprocessor = 1'),
+        "events[0].kind",
         "CP 6.3.0 or later",
     ),
     "park a device": (
         'cp_level = "4.3.0"\nstart = 2003-03-03T10:00:00Z\n',
-        'cp_level = "7.3.0"\nstart = 2024-03-03T10:00:00Z\n\n[[run.A.disturbances]]\n'
-        'kind = "park"\ninterval = 3\ndevice = "0500"\n',
-        "run.A.disturbances[0]",
+        'cp_level = "7.3.0"\nstart = 2024-03-03T10:00:00Z\n\n[[run.A.events]]\n'
+        'kind = "park"\nat_s = 363\ndevice = "0500"\n',
+        "run.A.events[0]",
         "processor",
     ),
     "continued partitions": (
@@ -218,20 +218,20 @@ MISTAKES = {
     ),
     "no such device": (
         "[run.A]",
-        disturbance('kind = "vary-off"\ninterval = 3\ndevice = "0600"'),
-        "disturbances[0].device",
+        event('kind = "vary-off"\nat_s = 363\ndevice = "0600"'),
+        "events[0].device",
         "0500 to 0500",
     ),
     "a device among devices without numbers": (
         '"0500"\n\n[run.A]',
-        '"05G0"\n\n' + disturbance('kind = "vary-off"\ninterval = 3\ndevice = "0500"'),
+        '"05G0"\n\n' + event('kind = "vary-off"\nat_s = 363\ndevice = "0500"'),
         "volumes[0].first_device",
         "hexadecimal",
     ),
     "no new interval": (
         "[run.A]",
-        disturbance('kind = "interval"\ninterval = 3'),
-        "disturbances[0].interval_s",
+        event('kind = "interval"\nat_s = 363'),
+        "events[0].interval_s",
         "whole number of seconds",
     ),
     "unknown damage": (

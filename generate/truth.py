@@ -1,0 +1,267 @@
+"""What really happened in a run: a row for each object and interval, from the model's own state.
+
+The figures never come from counters, samples or encoded records, so that no mistake of these can
+be in them. What the model cannot say truly has no column. Units are those of the metrics: seconds
+used, operations, pages, levels in pages or MiB; `exists_s` is how long the object existed in the
+interval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ..core.atomic import replacing
+from .activity.dispatching import dispatch_times, pages_moved, processor_activity
+from .activity.usage import ended_transactions, holdings, usage, virtual_ios, volume_work
+from .model.measurement import SCM_PER_S, TOD_PER_S, TOD_PER_US
+from .model.presence import Presence, Stay
+from .model.system import Model, Sample
+from .numeric import F64, I64
+
+Columns = Mapping[str, Any]
+"""(objects,) values by column; the first columns name the object."""
+
+
+def write_truth(model: Model, folder: Path) -> list[Path]:
+    """Writes the truth of a run as Parquet files, one a kind of object, into a new folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    files = []
+    for kind, table in truth(model).items():
+        file = folder / f"{kind}.parquet"
+        with replacing(file) as part:
+            pq.write_table(table, part, compression="zstd")
+        files.append(file)
+    return files
+
+
+def truth(model: Model) -> dict[str, pa.Table]:
+    """The truth of a run: a table for each kind of object of the system.
+
+    Each has `system`, `interval_begin` and `interval_end` (UTC, microseconds), `seconds`, what
+    names the object, `exists_s`, `in_dump` (whether the samples at begin and end were
+    written), `sampled` (whether MONITOR samples the object then), and its figures.
+    """
+    parts: dict[str, list[pa.Table]] = {}
+    line = model.timeline
+    for number in range(1, len(line.exists)):
+        if line.up[number - 1]:
+            sample = Sample(model, number)
+            for kind, columns in _KINDS.items():
+                if (table := _table(sample, columns(sample))).num_rows:
+                    parts.setdefault(kind, []).append(table)
+    return {kind: pa.concat_tables(tables) for kind, tables in parts.items()}
+
+
+def _table(sample: Sample, columns: Columns) -> pa.Table:
+    model, number = sample.model, sample.number
+    rows = len(next(iter(columns.values())))
+    begin, end = (model.clock.end_moment(n).replace(tzinfo=None) for n in (number - 1, number))
+    seconds = (end - begin).total_seconds()
+    moment = pa.timestamp("us")
+    written = bool(model.timeline.written[number - 1 : number + 1].all())
+    arrays = {
+        "system": pa.array([model.measurement.scenario.system] * rows, pa.string()),
+        "interval_begin": pa.array([begin] * rows, moment),
+        "interval_end": pa.array([end] * rows, moment),
+        "seconds": pa.array(np.full(rows, seconds)),
+        "in_dump": pa.array([written] * rows),
+        **{name: pa.array(_plain(values)) for name, values in columns.items()},
+    }
+    return pa.table(arrays)
+
+
+def _plain(values: Any) -> npt.NDArray[Any]:
+    return np.ascontiguousarray(values)
+
+
+def _existence(sample: Sample, stay: Stay, chosen: Any = slice(None)) -> Columns:
+    """How long some objects existed, whether at begin and end, how often they began and ended."""
+    begun, ended = np.zeros(len(stay.now), dtype=np.int64), np.zeros(len(stay.now), dtype=np.int64)
+    for _, objects in stay.begins:
+        begun += objects
+    for each in stay.ends:
+        ended += each.objects
+    columns = {
+        "exists_s": stay.share * sample.seconds,
+        "at_begin": stay.before,
+        "at_end": stay.now,
+        "begun": begun,
+        "ended": ended,
+    }
+    return {name: values[chosen] for name, values in columns.items()}
+
+
+def _sampled(sample: Sample, presence: Presence) -> Any:
+    """(objects,) whether MONITOR samples each at begin and end of the interval."""
+    return presence.at(sample.number - 1) & presence.at(sample.number)
+
+
+def _of_users(sample: Sample, of_rows: I64) -> F64:
+    """(users,) sum of (virtual processors,) values, seconds."""
+    users = sample.model.users
+    return np.bincount(users.owner, of_rows, len(users.names)) / TOD_PER_S
+
+
+def _system(sample: Sample) -> Columns:
+    model, times, work = sample.model, sample.times, volume_work(sample)
+    ended, moved, held = ended_transactions(sample), pages_moved(sample), holdings(sample)
+    response = ended.trivial_time.sum() + ended.nontrivial_time.sum()
+    values = {
+        "online_s": sample.processors.share.sum() * sample.seconds,
+        "working_s": times.working.sum() * sample.seconds,
+        "emulation_s": times.emulation.sum() / TOD_PER_S,
+        "charged_s": times.charged.sum() / TOD_PER_S,
+        "system_s": times.system.sum() / TOD_PER_S,
+        "spins": times.spins.sum(),
+        "spin_s": times.spin_time.sum() / TOD_PER_S,
+        "user_s": sample.users.share.sum() * sample.seconds,
+        "users_at_end": sample.users.now.sum(),
+        "page_reads": moved.dasd_in.sum(),
+        "page_writes": moved.dasd_out.sum(),
+        "xstor_pages": moved.fast_in.sum() + moved.slow_in.sum() + moved.out.sum(),
+        "starts": work.starts.sum(),
+        "transactions": ended.trivial.sum() + ended.nontrivial.sum(),
+        "transaction_s": response / TOD_PER_S,
+        "storage_mib": model.measurement.storage.central_mib + model.added_mib(sample.number),
+        "storage_added_mib": model.added_mib(sample.number),
+        "virtual_mib": (model.users.storage * sample.present).sum() >> 20,
+        "resident_pages": held.resident_below.sum(),
+        "dasd_pages": held.slots.sum(),
+    }
+    return {name: np.array([float(value)]) for name, value in values.items()}
+
+
+def _users(sample: Sample) -> Columns:
+    users, used, held = sample.model.users, usage(sample), holdings(sample)
+    console, unit_record, network = virtual_ios(sample)
+    return {
+        "userid": users.names,
+        **_existence(sample, sample.users),
+        "sampled": _sampled(sample, sample.model.sampling.users),
+        "processors_change": _change(sample),
+        "cpu_s": _of_users(sample, used.virtual + used.cp),
+        "virtual_s": _of_users(sample, used.virtual),
+        "dasd_ios": used.disk_ios,
+        "console_ios": console,
+        "unit_record_ios": unit_record,
+        "other_ios": network,
+        "page_reads": used.dasd_reads,
+        "page_writes": used.dasd_writes,
+        "steals": used.stolen,
+        "resident_pages": held.resident_below,
+        "working_set_pages": held.working_set,
+        "xstor_pages": held.expanded,
+        "dasd_pages": held.slots,
+        "relative_share": users.share(int(sample.model.timeline.edges[sample.number])),
+        "storage_mib": users.storage >> 20,
+        "virtual_processors": np.bincount(users.owner[sample.rows.now], minlength=len(users.names)),
+    }
+
+
+def _change(sample: Sample) -> Any:
+    """(users,) whether virtual processors are defined or detached in the interval."""
+    users, rows = sample.model.users, sample.rows
+    changed = rows.ended | (rows.share != sample.users.share[users.owner])
+    return np.bincount(users.owner, changed, len(users.names)) > 0
+
+
+def _virtual_processors(sample: Sample) -> Columns:
+    users, used = sample.model.users, usage(sample)
+    return {
+        "userid": users.names[users.owner],
+        "address": users.address,
+        **_existence(sample, sample.rows),
+        "cpu_s": (used.virtual + used.cp) / TOD_PER_S,
+        "virtual_s": used.virtual / TOD_PER_S,
+    }
+
+
+def _processors(sample: Sample) -> Columns:
+    times, moved, activity = sample.times, pages_moved(sample), processor_activity(sample)
+    return {
+        "cpu": np.arange(len(times.busy)),
+        **_existence(sample, sample.processors),
+        "working_s": times.working * sample.seconds,
+        "emulation_s": times.emulation / TOD_PER_S,
+        "charged_s": times.charged / TOD_PER_S,
+        "system_s": times.system / TOD_PER_S,
+        "suspended_s": times.suspended / TOD_PER_S,
+        "spin_s": times.spin_time / TOD_PER_S,
+        "page_reads": moved.dasd_in,
+        "page_writes": moved.dasd_out,
+        "diagnoses": activity["diagnoses"] + activity["diagnose_44"],
+    }
+
+
+def _devices(sample: Sample) -> Columns:
+    volumes, work = sample.model.volumes, volume_work(sample)
+    return {
+        "device": volumes.devices,
+        "volser": volumes.serials,
+        "kind": np.where(volumes.is_page, "page", np.where(volumes.is_spool, "spool", "user")),
+        **_existence(sample, sample.devices),
+        "measured_s": sample.measured.share * sample.seconds,
+        "sampled": _sampled(sample, sample.model.sampling.devices),
+        "starts": work.starts,
+        "avoided": work.avoided,
+        "pending_s": work.pending / SCM_PER_S,
+        "disconnect_s": work.disconnect / SCM_PER_S,
+        "connect_s": work.connect / SCM_PER_S,
+        "page_reads": work.reads,
+        "page_writes": work.writes,
+    }
+
+
+def _partitions(sample: Sample) -> Columns:
+    lpars = sample.model.partitions
+    if not lpars.names:
+        return {"partition_name": np.zeros(0, dtype=np.str_)}
+    active, effective, _ = dispatch_times(sample)
+    places = range(len(lpars.counts))
+    return {
+        "partition_name": np.array(lpars.names, dtype=np.str_),
+        "partition_number": np.array(lpars.numbers, dtype=np.int64),
+        "processor_type": np.array(lpars.types, dtype=np.str_),
+        "logical_processors": np.array(lpars.counts, dtype=np.int64),
+        "dispatched_s": _seconds(active, [lpars.processors(place) for place in places]),
+        "effective_s": _seconds(effective, [lpars.processors(place) for place in places]),
+    }
+
+
+def _seconds(us: I64, parts: list[slice]) -> F64:
+    """(parts,) sums of microseconds, seconds."""
+    return np.array([float(us[part].sum()) for part in parts]) * TOD_PER_US / TOD_PER_S
+
+
+def _linux_guests(sample: Sample) -> Columns:
+    model, used = sample.model, usage(sample)
+    users, linux = model.users, model.linux
+    fast = model.population.clock_offset(sample.number)
+    booted = np.minimum(sample.boots.share / np.maximum(sample.users.share, 1e-9), 1.0)
+    return {
+        "userid": users.names[linux.owner],
+        **_existence(sample, sample.boots, linux.owner),
+        "clock_fast_s": fast[linux.owner] / TOD_PER_S,
+        "clock_set": (fast != model.population.clock_offset(sample.number - 1))[linux.owner],
+        "busy_s": (_of_users(sample, used.virtual) * booted)[linux.owner],
+        "virtual_processors": linux.processors,
+        "memory_mib": linux.memory / 1024,
+    }
+
+
+_KINDS: Mapping[str, Callable[[Sample], Columns]] = {
+    "system": _system,
+    "users": _users,
+    "virtual_processors": _virtual_processors,
+    "processors": _processors,
+    "devices": _devices,
+    "partitions": _partitions,
+    "linux_guests": _linux_guests,
+}

@@ -1,0 +1,292 @@
+"""Holds the figures of reports against what really happened.
+
+A figure is right (equal to the truth within its printed digits), blank, marked (its line has a
+doubt, or the report a note), or wrong. `figures.csv` says what of the truth each column of a report
+is.
+"""
+
+from __future__ import annotations
+
+import csv
+import functools
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import NamedTuple
+
+import duckdb
+import polars as pl
+
+from cpmon.core.errors import NothingToReportError
+from cpmon.generate import parse_scenario, write_run
+from cpmon.ingest.landing import ingest
+from cpmon.reduce.metrics.metric import ReportColumn
+from cpmon.reduce.metrics.report_set import Report
+from cpmon.reduce.reductions.reductions import reductions
+from cpmon.reduce.reports.report import report
+from cpmon.reduce.reports.report_names import find_report
+from cpmon.render.printing import Style
+from cpmon.store import Store
+from cpmon.store.catalogue.connection import connect
+from tests.worlds.world import World
+
+Truth = dict[str, pl.DataFrame]
+
+OWN = ("users", "processors", "devices", "linux_guests")
+"""Kinds of objects that exist for parts of intervals."""
+
+
+class Figure(NamedTuple):
+    """A row of `figures.csv`.
+
+    `value` and `per` are expressions over columns of the table `truth` of the truth; `rests_on`
+    names the kinds of objects of which the figure is a sum, or `storage`, which is added to.
+    """
+
+    report: str
+    column: str
+    truth: str
+    keys: str
+    value: str
+    per: str
+    kind: str
+    rests_on: str
+
+
+@functools.cache
+def figures() -> dict[str, list[Figure]]:
+    """The figures by report."""
+    by_report: dict[str, list[Figure]] = {}
+    with (Path(__file__).parent / "figures.csv").open(encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            by_report.setdefault(row["report"], []).append(Figure(**row))
+    return by_report
+
+
+class Wrong(NamedTuple):
+    """A printed figure that is neither right nor marked."""
+
+    world: World
+    report: str
+    line: str
+    column: str
+    printed: float | None
+    true: float | None
+    why: str = "wrong"
+
+    @property
+    def text(self) -> str:
+        """One line."""
+        return (
+            f"{self.report} {self.line}: {self.column} {self.why}:"
+            f" printed {self.printed}, truth {self.true}"
+        )
+
+
+@dataclass
+class Outcome:
+    """What was found: figures by verdict, of lines that no event touches and of the others."""
+
+    counts: Counter[tuple[str, str]] = field(default_factory=Counter)
+    wrong: list[Wrong] = field(default_factory=list)
+
+    def of(self, world: World) -> list[Wrong]:
+        """What was found in a world."""
+        return [each for each in self.wrong if each.world == world]
+
+
+def hold(worlds: Sequence[World], folder: Path, *, spans: bool = True) -> Outcome:
+    """Generates worlds, lands them in a store, and holds the figures of reports to the truth."""
+    store, truths = Store(folder / "store", create=True), dict[str, Truth]()
+    for world in worlds:
+        scenario = parse_scenario(world.text, f"{world.name}.toml")
+        written = write_run(scenario, "A", folder / world.name, truth=True)
+        files = (folder / world.name / "A.truth").iterdir()
+        truths[world.name] = {file.stem: pl.read_parquet(file) for file in files}
+        ingest(written.dump, store)
+    outcome = Outcome()
+    with connect(store, reductions()) as con:
+        for name in figures():
+            _hold_intervals(con, find_report(name), worlds, truths, outcome)
+        if spans:
+            for world in worlds:
+                _hold_span(con, world, truths[world.name], outcome)
+    return outcome
+
+
+def _hold_intervals(
+    con: duckdb.DuckDBPyConnection,
+    shown: Report,
+    worlds: Iterable[World],
+    truths: dict[str, Truth],
+    outcome: Outcome,
+) -> None:
+    """Hold each line of an interval of a report, as the report's reduction has it, to the truth."""
+    lines = con.sql(f"FROM {shown.reduction}").pl()
+    for world in worlds:
+        # A first sample, also one after an IPL, ends no interval of which there is a truth.
+        measured = truths[world.name]["system"].get_column("interval_end").implode()
+        own = lines.filter(pl.col("system") == world.name, pl.col("interval_end").is_in(measured))
+        for figure in figures()[shown.name]:
+            true = expected(truths[world.name], figure, ["interval_end"])
+            if true is not None:
+                _compare(world, shown, figure, own, true, outcome)
+
+
+def _hold_span(
+    con: duckdb.DuckDBPyConnection, world: World, truth: Truth, outcome: Outcome
+) -> None:
+    """Hold one report of a world over its span to the truth, another one for each world."""
+    names = [*figures()]
+    name = names[world.seed % len(names)]
+    if not {figure.truth for figure in figures()[name]} <= truth.keys():
+        return
+    try:
+        found = report(con, name, system=world.name, by=timedelta(hours=1))
+    except NothingToReportError:
+        return
+    lines = pl.from_arrow(found.table)
+    assert isinstance(lines, pl.DataFrame)
+    noted = [note for note in found.notes if note.startswith(("Blank", "The clock"))]
+    partial = any("left out" in note for note in found.notes)
+    lines = lines.with_columns(doubts=pl.lit(noted[0] if noted else None))
+    if partial and not noted:
+        lines = lines.with_columns(doubts=pl.lit("intervals left out"))
+    for figure in figures()[name]:
+        true = expected(truth, figure, [])
+        if true is not None:
+            _compare(world, found.report, figure, lines, true, outcome)
+
+
+def expected(truth: Truth, figure: Figure, times: list[str]) -> pl.DataFrame | None:
+    """The true values of a figure: `true`, and `whole`, whether no event touches it, by line."""
+    if figure.truth not in truth:
+        return None
+    keys = [*times, *figure.keys.split()]
+    rows = truth[figure.truth].join(_whole(truth, figure), on="interval_end", how="left")
+    own = pl.col("in_dump")
+    if figure.truth in OWN:
+        own = own & _is_whole(rows)
+    rows = rows.with_columns(
+        whole=own & pl.col("rests").fill_null(True),
+        there=pl.col("exists_s") > 0 if "exists_s" in rows.columns else pl.lit(True),
+        value=pl.sql_expr(figure.value).cast(pl.Float64),
+        per=pl.sql_expr(figure.per or "1").cast(pl.Float64),
+    )
+    if figure.kind == "level" and "at_end" in rows.columns:
+        rows = rows.with_columns(there=pl.col("at_end"))
+    rows = rows.filter("there")
+    value, weight = pl.col("value"), pl.col("seconds")
+    true = {
+        "ratio": value.sum() / pl.when(pl.col("per").sum() != 0).then(pl.col("per").sum()),
+        "total": value.sum(),
+        "level": (value * weight).sum() / weight.sum(),
+        "latest": value.sort_by("interval_end").last(),
+    }[figure.kind]
+    return rows.group_by(keys or [pl.lit(1).alias("one")]).agg(
+        true.alias("true"), pl.col("whole").all()
+    )
+
+
+def _is_whole(rows: pl.DataFrame) -> pl.Expr:
+    """Whether an object is there, sampled and measured all of the time, without a change."""
+    whole = pl.col("at_begin") & pl.col("at_end") & (pl.col("ended") == 0)
+    for name, condition in (
+        ("sampled", pl.col("sampled")),
+        ("measured_s", pl.col("measured_s") == pl.col("exists_s")),
+        ("processors_change", ~pl.col("processors_change")),
+        ("clock_set", ~pl.col("clock_set")),
+    ):
+        if name in rows.columns:
+            whole = whole & condition
+    return whole
+
+
+def _whole(truth: Truth, figure: Figure) -> pl.DataFrame:
+    """`rests`, by interval: whether all objects of which a figure is a sum are whole, or absent."""
+    rests = truth["system"].select("interval_end", rests=pl.lit(True))
+    if "storage" in figure.rests_on:
+        rests = truth["system"].select("interval_end", rests=pl.col("storage_added_mib") == 0)
+    for kind in figure.rests_on.replace("storage", "").split():
+        rows = truth[kind]
+        absent = (pl.col("exists_s") == 0) & ~pl.col("at_begin") & ~pl.col("at_end")
+        whole = rows.group_by("interval_end").agg(own=(absent | _is_whole(rows)).all())
+        rests = rests.join(whole, on="interval_end").with_columns(
+            rests=pl.col("rests") & pl.col("own")
+        )
+        rests = rests.drop("own")
+    return rests
+
+
+def _compare(
+    world: World,
+    shown: Report,
+    figure: Figure,
+    lines: pl.DataFrame,
+    true: pl.DataFrame,
+    outcome: Outcome,
+) -> None:
+    columns = {column.name: column for column in shown.columns}
+    if figure.column not in columns:
+        return
+    doubts = "doubts" if "doubts" in lines.columns else None
+    keys = [key for key in ("interval_end", *figure.keys.split()) if key in true.columns]
+    printed = lines.with_columns(
+        printed=pl.col(figure.column).cast(pl.Float64) if figure.column in lines.columns else None,
+        doubted=pl.col(doubts).is_not_null() if doubts else False,
+    ).select(*keys, "printed", "doubted")
+    joined = (
+        true.join(printed.with_columns(line=True), on=keys, how="full", coalesce=True)
+        if keys
+        else pl.concat([true.drop("one"), printed.with_columns(line=True)], how="horizontal")
+    )
+    for row in joined.iter_rows(named=True):
+        verdict = _verdict(columns[figure.column], row)
+        touched = "whole" if row["whole"] else "touched"
+        outcome.counts[touched, verdict] += 1
+        line = " ".join(str(row[key]) for key in keys)
+        found = (world, shown.name, line, figure.column, row["printed"], row["true"])
+        if verdict == "wrong":
+            outcome.wrong.append(Wrong(*found))
+        elif row["whole"] and verdict in ("blank", "marked") and row["true"] is not None:
+            outcome.wrong.append(Wrong(*found, why=f"{verdict}, though no event touches it,"))
+
+
+def _verdict(column: ReportColumn, row: dict[str, float | None]) -> str:
+    printed, true = row["printed"], row["true"]
+    if printed is None:
+        return "nothing" if true is None else "blank"
+    if true is not None and abs(printed - true) <= _tolerance(column, true):
+        return "right"
+    return "marked" if row["doubted"] else "wrong"
+
+
+def _tolerance(column: ReportColumn, true: float) -> float:
+    """Half a unit of the last printed digit, and what integers of the records cut off."""
+    digits = column.form.digits if column.form.style is not Style.KEPT else 4
+    return 0.5 * 10.0**-digits / column.scale * 1.02 + 2e-5 * abs(true)
+
+
+def smallest(world: World, folder: Path, *, tries: int = 12) -> tuple[World, list[Wrong]]:
+    """The smallest world that still shows something wrong, and what."""
+    found = hold([world], folder / "0").wrong
+    for turn in range(1, tries):
+        for place, less in enumerate(world.smaller()):
+            if wrong := hold([less], folder / f"{turn}-{place}").wrong:
+                world, found = less, wrong
+                break
+        else:
+            break
+    return world, found
+
+
+def lines_of(found: Iterable[Wrong]) -> Iterator[str]:
+    """A line for each figure and reason, the first that shows it."""
+    seen = set[tuple[str, str, str]]()
+    for each in found:
+        key = (each.report, each.column, each.why)
+        if key not in seen:
+            seen.add(key)
+            yield each.text

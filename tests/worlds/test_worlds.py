@@ -1,0 +1,92 @@
+"""Whatever events tell, no report says otherwise: random worlds against what happened in them."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from cpmon.generate import parse_scenario
+from tests.worlds.held import Outcome, Wrong, hold, lines_of, smallest
+from tests.worlds.world import KINDS, MACHINES, World, random_world
+
+_ROWS = (Path(__file__).parent / "open.csv").read_text(encoding="utf-8").splitlines()
+OPEN = {tuple(row["kinds"].split()): row["reason"] for row in csv.DictReader(_ROWS)}
+"""Kinds of events that some report does not tell rightly yet, alone or with each other."""
+
+SETTLED = tuple(kind for kind in KINDS if (kind,) not in OPEN)
+"""The kinds that are told rightly alone."""
+
+NOT_TOGETHER = tuple(kinds for kinds in OPEN if len(kinds) > 1)
+
+BATCH = 20
+MOST_BLANK = 0.01
+"""Share of figures in lines that no event touches, in worlds with events, that may be blank."""
+
+
+def show(found: Iterable[Wrong], folder: Path) -> str:
+    """The first wrong figures, with the smallest world that shows them."""
+    first = next(iter(found))
+    world, wrong = smallest(first.world, folder)
+    wrong = wrong or [first]
+    return "\n".join([*lines_of(wrong), "", repr(world), "", world.text])
+
+
+def misled(outcome: Outcome) -> list[Wrong]:
+    """Figures that are wrong and unmarked."""
+    return [each for each in outcome.wrong if each.why == "wrong"]
+
+
+def blanks(outcome: Outcome) -> float:
+    """Share of the figures that no event touches that are blank or marked."""
+    whole = {verdict: n for (line, verdict), n in outcome.counts.items() if line == "whole"}
+    return (whole.get("blank", 0) + whole.get("marked", 0)) / max(sum(whole.values()), 1)
+
+
+def many_worlds() -> list[World]:
+    """The worlds of the long test."""
+    return [random_world(1000 + n, SETTLED, NOT_TOGETHER, most=5) for n in range(2000)]
+
+
+def test_every_figure_of_a_world_without_events_is_printed_and_true(tmp_path: Path):
+    worlds = [World(f"W{n}", level, seed=n) for n, level in enumerate(MACHINES)]
+    outcome = hold(worlds, tmp_path)
+    assert not outcome.wrong, show(outcome.wrong, tmp_path / "smaller")
+    assert outcome.counts["whole", "right"] > 4000
+
+
+def test_figures_of_worlds_with_events_are_true_or_blank_or_marked(tmp_path: Path):
+    worlds = [random_world(seed, SETTLED, NOT_TOGETHER) for seed in range(6)]
+    outcome = hold(worlds, tmp_path)
+    assert not misled(outcome), show(misled(outcome), tmp_path / "smaller")
+    assert blanks(outcome) <= MOST_BLANK
+    assert outcome.counts["touched", "right"] > 20
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("batch", range(2000 // BATCH))
+def test_figures_of_two_thousand_worlds(tmp_path: Path, batch: int):
+    worlds = many_worlds()[batch * BATCH : (batch + 1) * BATCH]
+    outcome = hold(worlds, tmp_path)
+    assert not misled(outcome), show(misled(outcome), tmp_path / "smaller")
+    assert blanks(outcome) <= MOST_BLANK
+
+
+def test_two_thousand_worlds_have_many_combinations_of_events():
+    assert len({world.kinds for world in many_worlds()}) >= 200
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kinds", OPEN, ids=" ".join)
+def test_what_is_open_is_still_told_wrongly(tmp_path: Path, kinds: tuple[str, ...]):
+    """What holds leaves the list, which is meant to shrink."""
+    worlds = (random_world(seed, kinds, most=len(kinds)) for seed in range(60))
+    assert hold([world for world in worlds if world.has(kinds)][:20], tmp_path).wrong
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_random_world_is_one_that_a_scenario_can_describe(kind: str):
+    for seed in range(20):
+        parse_scenario(random_world(seed, [kind]).text, "world.toml")

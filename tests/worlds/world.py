@@ -1,0 +1,251 @@
+"""Random worlds: a small system in which events happen at any second."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+INTERVALS, SECONDS = 6, 60
+
+SYSTEM = """
+name = "world"
+title = "A random world"
+system = "{name}"
+seed = {seed}
+intervals = {intervals}
+[monitor]
+interval_s = {seconds}
+high_frequency_s = 1.0
+events = ["monitor", "storage", "user", "processor", "io"]
+[machine]
+type = "{machine}"
+model = "704"
+serial = "0A1B2C"
+processors = 3
+mode = "{mode}"
+dedicated = false
+physical_processors = 6
+[[partitions]]
+name = "OTHER"
+processors = 2
+busy_percent = 30.0
+[storage]
+central_mib = 1024
+churn_per_s = 0.002
+[[users]]
+name = "linux"
+prefix = "LINUX"
+count = 2
+guest = "linux"
+virtual_processors = 2
+cpu_percent = 30
+working_set_mib = 200
+storage_mib = 512
+architecture = "Z"
+appldata = true
+network_ios_per_s = 8.0
+dispatched_share = 0.8
+[[users]]
+name = "staff"
+prefix = "CMS"
+count = 3
+cpu_percent = 2.6
+transactions_per_s = 0.5
+console_ios_per_s = 0.4
+[[users]]
+name = "server"
+prefix = "SRV"
+count = 1
+cpu_percent = 5
+guest = "server"
+[[volumes]]
+prefix = "PAG"
+kind = "page"
+count = 1
+first_device = "0A00"
+[[volumes]]
+prefix = "SPL"
+kind = "spool"
+count = 1
+first_device = "0A10"
+io_per_s = 2
+[[volumes]]
+prefix = "USR"
+kind = "user"
+count = 3
+first_device = "0B00"
+io_per_s = 40
+avoided_per_s = 4
+[run.A]
+cp_level = "{level}"
+start = 2006-10-16T00:00:00Z
+"""
+MACHINES = {"4.3.0": "2064", "5.2.0": "2094", "5.4.0": "2094", "6.4.0": "2827", "7.2.0": "3906"}
+
+USERS = ("LINUX001", "LINUX002", "CMS00001", "CMS00002", "CMS00003", "SRV00001")
+LINUX = USERS[:2]
+DISKS = ("0B00", "0B01", "0B02")
+
+Event = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class World:
+    """A system with a CP level, what happens in it, and the names in `KINDS` that it is of."""
+
+    name: str
+    level: str = "5.4.0"
+    mode: str = "lpar"
+    seed: int = 1
+    events: tuple[Event, ...] = ()
+    chosen: frozenset[str] = frozenset()
+
+    @property
+    def text(self) -> str:
+        """Its scenario."""
+        head = SYSTEM.format(
+            name=self.name,
+            level=self.level,
+            mode=self.mode,
+            seed=self.seed,
+            machine=MACHINES[self.level],
+            intervals=INTERVALS,
+            seconds=SECONDS,
+        )
+        tables = (
+            "\n[[events]]\n" + "".join(f"{key} = {json.dumps(each[key])}\n" for key in each)
+            for each in self.events
+        )
+        return head + "".join(tables)
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of its events, sorted: a combination."""
+        return tuple(sorted(each["kind"] for each in self.events))
+
+    def has(self, kinds: Iterable[str]) -> bool:
+        """Whether something of all of some names in `KINDS` happens."""
+        return self.chosen.issuperset(kinds)
+
+    def smaller(self) -> Iterable[World]:
+        """Worlds with one event each, and with one event less."""
+        many = len(self.events)
+        if many > 2:
+            for each in self.events:
+                yield replace(self, events=(each,))
+        for place in range(many):
+            yield replace(self, events=self.events[:place] + self.events[place + 1 :])
+
+
+def _second(rng: random.Random) -> int:
+    return rng.randrange(1, INTERVALS * SECONDS - 1)
+
+
+def _pair(rng: random.Random, off: str, on: str, **about: Any) -> list[Event]:
+    """Something that goes off and, often, on again, sometimes in the same interval."""
+    at, events = _second(rng), list[Event]()
+    order = (off, on) if rng.random() < 0.7 else (on, off)
+    events.append({"kind": order[0], "at_s": at, **about})
+    if rng.random() < 0.7:
+        later = rng.choice([rng.randrange(1, 50), rng.randrange(30, 200)])
+        events.append({"kind": order[1], "at_s": at + later, **about})
+    return events
+
+
+def _sampling(rng: random.Random) -> list[Event]:
+    if rng.random() < 0.5:
+        users = rng.choice(["", rng.choice(USERS)])
+        about = {"domain": "user", **({"users": users} if users else {})}
+    else:
+        device = rng.choice(["", rng.choice(DISKS)])
+        about = {"domain": "io", **({"device": device} if device else {})}
+    return _pair(rng, "sample-disable", "sample-enable", **about)
+
+
+KINDS = {
+    "logon": lambda r: _pair(r, "logoff", "logon", users=r.choice(USERS[2:])),
+    "logon-guest": lambda r: _pair(r, "logoff", "logon", users=r.choice(LINUX)),
+    "define-cpu": lambda r: _pair(
+        r, "detach-cpu", "define-cpu", users=r.choice(LINUX), processor=1
+    ),
+    "vary-cpu": lambda r: _pair(r, "vary-off", "vary-on", processor=r.choice([1, 2])),
+    "park": lambda r: _pair(r, "park", "unpark", processor=r.choice([1, 2])),
+    "vary-device": lambda r: _pair(r, "vary-off", "vary-on", device=r.choice(DISKS)),
+    "measurement": lambda r: _pair(r, "measurement-off", "measurement-on", device=r.choice(DISKS)),
+    "sampling": _sampling,
+    "rate": lambda r: _pair(r, "rate-stop", "rate-start"),
+    "share": lambda r: [
+        {
+            "kind": "share",
+            "at_s": _second(r),
+            "users": r.choice(USERS),
+            "share": r.choice([200, 50]),
+        }
+    ],
+    "reboot": lambda r: [
+        {
+            "kind": "reboot",
+            "at_s": _second(r),
+            "lasts_s": r.choice([5, 80]),
+            "users": r.choice(LINUX),
+        }
+    ],
+    "guest-clock": lambda r: [
+        {
+            "kind": "guest-clock",
+            "at_s": _second(r),
+            "users": r.choice(LINUX),
+            "clock_s": r.choice([3600, -40, -7200]),
+        }
+    ],
+    "told": lambda r: r.choice(
+        [
+            [{"kind": "quickdsp", "at_s": _second(r), "users": r.choice(USERS)}],
+            [
+                {
+                    "kind": r.choice(["attach", "detach"]),
+                    "at_s": _second(r),
+                    "device": r.choice(DISKS),
+                }
+            ],
+        ]
+    ),
+    "storage": lambda r: [
+        {"kind": "storage-add", "at_s": _second(r), "storage_mib": r.choice([512, 4096])}
+    ],
+    "runaway": lambda r: [
+        {"kind": "runaway", "at_s": _second(r), "lasts_s": 100, "users": r.choice(USERS)}
+    ],
+    "interval": lambda r: [
+        {"kind": "interval", "at_s": _second(r), "interval_s": r.choice([30, 120])}
+    ],
+    "restart": lambda r: [{"kind": "restart", "at_s": _second(r)}],
+    "miss": lambda r: [{"kind": "miss", "at_s": _second(r)}],
+    "ipl": lambda r: [{"kind": "ipl", "at_s": _second(r), "lasts_s": 60}],
+}
+"""What can happen, by name."""
+
+SINCE = {"park": "6.3.0", "storage": "5.4.0"}
+"""CP level that first does it."""
+
+
+def random_world(
+    seed: int,
+    kinds: Iterable[str] = tuple(KINDS),
+    not_together: Iterable[tuple[str, ...]] = (),
+    most: int = 3,
+) -> World:
+    """The world of a seed: some kinds of events, 1 to `most`, none of them `not_together`."""
+    rng, level = random.Random(seed), random.Random(seed + 1).choice([*MACHINES])
+    possible = [kind for kind in kinds if level >= SINCE.get(kind, "")]
+    chosen = rng.sample(possible, min(rng.randint(1, most), len(possible)))
+    for apart in not_together:
+        if set(apart) <= set(chosen):
+            chosen.remove(apart[0])
+    events = [event for kind in chosen for event in KINDS[kind](rng)]
+    events.sort(key=lambda event: event["at_s"])
+    mode = rng.choice(["lpar", "basic"])
+    return World(f"W{seed}", level, mode, seed, tuple(events), frozenset(chosen))
