@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from cpmon.reduce.metrics.report_set import reports
 from cpmon.schemas.registry import reload, use
 from cpmon.store import Store
 
@@ -40,19 +43,30 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+STORY = (
+    *("", "core", "config", "schemas", "generate", "ingest", "jobs", "store", "objects", "faults"),
+    *("reduce", "render", "validate", "queries", "spark", "notebooks", "browser", "serve", "batch"),
+    *("cli", "remedies", "safety", "tools", "bench"),
+)
+"""Folders of tests: of the whole; bytes, columns, the store, reductions, pages, commands."""
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--goldens", action="store_true", help="rewrite tests/golden/")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The tests of Spark and of the whole come first: what takes long is made only once for them.
+    """Tests tell the story of the product, by folder, behind those of Spark and of the whole.
 
-    At the end the processes take tests of each other, and would make it, or start a Spark, again.
+    For these what takes long is made only once where they come first. At the end the processes
+    take tests of each other, and would make it, or start a Spark, again.
     """
-    whole = Path(__file__).parent
+    tests = Path(__file__).parent
 
-    def place(item: pytest.Item) -> tuple[bool, bool]:
-        return "spark_environment" not in item.fixturenames, item.path.parent != whole
+    def place(item: pytest.Item) -> tuple[bool, int]:
+        folder = item.path.relative_to(tests).parts[0] if item.path.parent != tests else ""
+        order = STORY.index(folder) if folder in STORY else len(STORY)
+        return "spark_environment" not in item.fixturenames, order
 
     items.sort(key=place)
 
@@ -85,6 +99,29 @@ class Golden:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(data)
         return file.read_bytes()
+
+
+UNDER_GOLDEN = (
+    "AUX_STORAGE_BY_TIME", "AVAILABLE_LIST_BY_TIME", "CHANNELS", "CHARGEBACK",
+    "DASD_BY_ACTIVITY", "DASD_BY_CONTROL_UNIT", "DASD_SYSTEM_AREAS_BY_TYPE", "DIAGNOSE_RATES",
+    "EVENTS", "LINUX_FILE_SYSTEMS", "LINUX_GUESTS", "LINUX_PROCESSES", "LINUX_TASKS", "LPAR",
+    "MINIDISK_CACHE_BY_TIME", "PAGING_BY_TIME", "PRIVILEGED_OPERATIONS", "PROCESSORS",
+    "PROCESSORS_BY_TIME", "SPIN_LOCKS", "STORAGE_BY_TIME", "SYSTEM_CONFIG",
+    "SYSTEM_SUMMARY2_BY_TIME", "SYSTEM_SUMMARY_BY_TIME", "TRANSACTIONS", "UCLASS_RESOURCE_UTIL",
+    "USER_CONFIG", "USER_PAGING", "USER_RESOURCE_UTIL", "USER_STATES", "VIRTUAL_ADAPTERS",
+    "VIRTUAL_DISKS", "VIRTUAL_SWITCHES",
+)  # fmt: skip
+"""The reports on pages under golden. One that comes is not added: it has a golden of its own."""
+
+
+@contextmanager
+def reports_under_golden(*modules: ModuleType) -> Iterator[None]:
+    """While this lasts, modules know of no other reports."""
+    known = {name: report for name, report in reports().items() if name in UNDER_GOLDEN}
+    with pytest.MonkeyPatch.context() as patch:
+        for module in modules:
+            patch.setattr(module, "reports", lambda: known)
+        yield
 
 
 @pytest.fixture

@@ -15,10 +15,12 @@ from cpmon.cli.output import write_file
 from cpmon.config import Settings
 from cpmon.ingest import ingest
 from cpmon.reduce.engine.reducing import reduce
+from cpmon.reduce.page import content, index, object_page
 from cpmon.reduce.page.page import write_pages
 from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store, connect
 from tests.browser.chromium import Tab, chromium, find_chromium
+from tests.conftest import reports_under_golden
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = "<script>document.title='broken'</script>"
@@ -35,7 +37,8 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     lab = shutil.copy(ROOT / "sample-data" / "small-lab" / "LAB.mon.zst", folder)
     ingest(lab, store, system=f'"{SCRIPT}&', run_id=f"{SCRIPT}'\n&amp;")
     reduce(store, [], Settings())
-    with connect(store, reductions()) as connection:
+    shown = reports_under_golden(content, index, object_page)
+    with shown, connect(store, reductions()) as connection:
         write_pages(connection, folder, write_file)
     return folder
 

@@ -44,6 +44,26 @@ def lines(perf: Path, dumps: list[Path]) -> Lines:
     return build
 
 
+@pytest.fixture(scope="module")
+def frames() -> dict[str, pl.DataFrame]:
+    """The rows of commands, by name, that a test has had as Parquet."""
+    return {}
+
+
+@pytest.fixture
+def frame_of(
+    frames: dict[str, pl.DataFrame], cpmon: Cpmon, lines: Lines
+) -> Callable[[str], pl.DataFrame]:
+    """The rows of a command, with their types."""
+
+    def read(name: str) -> pl.DataFrame:
+        if name not in frames:
+            frames[name] = pl.read_parquet(io.BytesIO(cpmon(*lines(name, "parquet")).out))
+        return frames[name]
+
+    return read
+
+
 def as_json(frame: pl.DataFrame) -> list[dict[str, Any]]:
     """The rows as --format json writes them: times as text in UTC."""
     times = [n for n, kind in frame.schema.items() if isinstance(kind, pl.Datetime)]
@@ -60,8 +80,10 @@ def near(rows: list[dict[str, Any]]) -> list[Any]:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_format_carries_the_same_rows(name: str, cpmon: Cpmon, lines: Lines):
-    frame = pl.read_parquet(io.BytesIO(cpmon(*lines(name, "parquet")).out))
+def test_every_format_carries_the_same_rows(
+    name: str, cpmon: Cpmon, lines: Lines, frame_of: Callable[[str], pl.DataFrame]
+):
+    frame = frame_of(name)
     rows = as_json(frame)
     assert rows
 
@@ -74,14 +96,18 @@ def test_every_format_carries_the_same_rows(name: str, cpmon: Cpmon, lines: Line
 
 
 @pytest.mark.parametrize("name", ["query", "named query", "report", "runs"])
-def test_json_is_a_list_of_the_rows(name: str, cpmon: Cpmon, lines: Lines):
-    frame = pl.read_parquet(io.BytesIO(cpmon(*lines(name, "parquet")).out))
+def test_json_is_a_list_of_the_rows(
+    name: str, cpmon: Cpmon, lines: Lines, frame_of: Callable[[str], pl.DataFrame]
+):
+    frame = frame_of(name)
     assert cpmon(*lines(name, "json")).rows == near(as_json(frame))
 
 
-def test_json_of_a_comparison_has_a_version_its_runs_and_its_cells(cpmon: Cpmon, lines: Lines):
+def test_json_of_a_comparison_has_a_version_its_runs_and_its_cells(
+    cpmon: Cpmon, lines: Lines, frame_of: Callable[[str], pl.DataFrame]
+):
     found: Any = cpmon(*lines("compare", "json")).rows
-    frame = pl.read_parquet(io.BytesIO(cpmon(*lines("compare", "parquet")).out))
+    frame = frame_of("compare")
     assert found["schema_version"] == 1
     assert [run["run_id"] for run in found["runs"]] == ["2600NP", "3600NP1", "3900NP1"]
     cells = [{k: v for k, v in cell.items() if k != "reason"} for cell in found["cells"]]
@@ -96,8 +122,10 @@ def test_json_of_a_dump_has_what_the_heading_says(cpmon: Cpmon, lines: Lines):
 
 
 @pytest.mark.parametrize("name", ["query", "named query", "runs"])
-def test_table_and_markdown_have_a_line_a_row_and_every_text(name: str, cpmon: Cpmon, lines: Lines):
-    frame = pl.read_parquet(io.BytesIO(cpmon(*lines(name, "parquet")).out))
+def test_table_and_markdown_have_a_line_a_row_and_every_text(
+    name: str, cpmon: Cpmon, lines: Lines, frame_of: Callable[[str], pl.DataFrame]
+):
+    frame = frame_of(name)
     table, markdown = cpmon(*lines(name, "table")).text, cpmon(*lines(name, "markdown")).text
 
     assert table.split("\n")[0].split() == frame.columns

@@ -46,16 +46,18 @@ def system_of(store: Path) -> str:
     return Store(store).dumps()[0].system
 
 
-@pytest.mark.parametrize("span", [SHORT, DAY], ids=["clock", "day"])
 @pytest.mark.parametrize(
-    "line",
+    ("line", "span"),
     [
-        "report processors_by_time --store S",
-        "exceptions --store S",
-        "validate --store S",
-        "runs --store S --define am --system SYSTEM",
-        "slice D -o OUT",
-        "show D --record SYTPRP",
+        pytest.param("report processors_by_time --store S", SHORT, id="report-clock"),
+        pytest.param("report processors_by_time --store S", DAY, id="report-day"),
+        pytest.param("exceptions --store S", SHORT, id="exceptions"),
+        pytest.param("validate --store S", DAY, id="validate"),
+        pytest.param("runs --store S --define am --system SYSTEM", SHORT, id="runs"),
+        pytest.param("slice D -o OUT", SHORT, id="slice-clock"),
+        pytest.param("slice D -o OUT", DAY, id="slice-day"),
+        pytest.param("show D --record SYTPRP", SHORT, id="show-clock"),
+        pytest.param("show D --record SYTPRP", DAY, id="show-day"),
     ],
 )
 def test_every_command_reads_a_span_alike_and_prints_it(

@@ -476,7 +476,7 @@ def test_processors_show_the_same_names(tmp_path: Path) -> None:
     assert table.column("cpu_type").to_pylist() == ["CP", "zAAP", "IFL", "zIIP", "9"]
 
 
-@pytest.mark.parametrize("minute", [2, 3])
+@pytest.mark.parametrize("minute", [2, pytest.param(3, marks=pytest.mark.long)])
 @pytest.mark.parametrize("place", range(5))
 def test_a_lost_record_changes_no_figure_but_to_blank(
     tmp_path: Path, minute: int, place: int

@@ -315,17 +315,30 @@ def con(empty: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
     return empty
 
 
+@pytest.fixture(scope="module")
+def made() -> list[RunComparison]:
+    """What `compared` found, if a test has asked for it."""
+    return []
+
+
+@pytest.fixture
+def compared(con: duckdb.DuckDBPyConnection, made: list[RunComparison]) -> RunComparison:
+    """B with A, as they are."""
+    if not made:
+        made.append(compare_runs(con, ["B"], "A"))
+    return made[0]
+
+
 def by_label(found: RunComparison, run: str) -> dict[str, MetricLine]:
     return {line.metric.title: line for line in found.of(run)}
 
 
 def test_what_changed_comes_first_the_greatest_change_before_the_others(
-    con: duckdb.DuckDBPyConnection,
+    compared: RunComparison,
 ) -> None:
-    found = compare_runs(con, ["B"], "A")
     said = [
         (line.metric.title, *(p.text for p in line.printed), line.change.text, line.confidence)
-        for line in found.lines
+        for line in compared.lines
         if line.verdict
     ]
     # CP has 33 - 21 = 12 and 39 - 21.2 = 17.8 of 60 s.
@@ -339,26 +352,25 @@ def test_what_changed_comes_first_the_greatest_change_before_the_others(
         ("Spin Time/Request", "1000.000", "1000.000", "0.0", "same"),
         ("Pct Spin Time", "1.0", "1.0", "0.0", "same"),
     ]
-    assert {line.verdict for line in found.lines[8:]} == {Verdict.NONE}
+    assert {line.verdict for line in compared.lines[8:]} == {Verdict.NONE}
 
 
-def test_the_level_allows_for_how_many_metrics_are_compared(con: duckdb.DuckDBPyConnection) -> None:
-    found = compare_runs(con, ["B"], "A")
-    total = by_label(found, "B")["Total Util/Proc"]
+def test_the_level_allows_for_how_many_metrics_are_compared(compared: RunComparison) -> None:
+    total = by_label(compared, "B")["Total Util/Proc"]
     # 60 and 50 against 60 and 70 %: differences of 0 and 20, whose deviations of 10 are divided by
     # 1 - 1/12. 10 / (10 * 12/11 / sqrt(11)) = 3.040, for which p is 0.0112 at 11 degrees.
     assert total.test is not None
     assert total.test.p == pytest.approx(0.0112, abs=5e-5)
     assert total.test.pairs == 12 and total.test.freedom == 11
-    ranks = sorted(line.test.p for line in found.lines if line.test is not None)
+    ranks = sorted(line.test.p for line in compared.lines if line.test is not None)
     assert (len(ranks), ranks.index(total.test.p)) == (8, 2)
     assert total.p_adjusted == pytest.approx(total.test.p * 8 / 3)
 
 
 def test_what_is_not_proven_has_a_bound_and_what_could_have_been_seen(
-    con: duckdb.DuckDBPyConnection,
+    compared: RunComparison,
 ) -> None:
-    line = by_label(compare_runs(con, ["B"], "A"), "B")["Emul Util/Proc"]
+    line = by_label(compared, "B")["Emul Util/Proc"]
     # 36.67 and 33.33 against 33.67 and 37 %: 1/3 more, deviations of 10/3. An error is
     # 10/3 * 12/11 / sqrt(11) = 1.0964; t of 11 degrees is 2.201 at 5 % and 0.876 for 80 %.
     assert line.verdict is Verdict.WITHIN
@@ -493,8 +505,8 @@ def test_runs_that_cannot_be_compared_are_an_error(
     assert caught.value.problem == problem
 
 
-def test_text_has_the_runs_the_lines_and_the_notes(con: duckdb.DuckDBPyConnection) -> None:
-    text = render_comparison(compare_runs(con, ["B"], "A")).decode()
+def test_text_has_the_runs_the_lines_and_the_notes(compared: RunComparison) -> None:
+    text = render_comparison(compared).decode()
     lines = text.splitlines()
     assert lines[0] == "B compared with A"
     assert "CP level                           4.3.0                 4.3.0" in lines
@@ -505,8 +517,8 @@ def test_text_has_the_runs_the_lines_and_the_notes(con: duckdb.DuckDBPyConnectio
     assert "adjusted for the 8" in " ".join(text.split())
 
 
-def test_csv_is_unrounded_and_has_what_the_test_rests_on(con: duckdb.DuckDBPyConnection) -> None:
-    text = render_comparison(compare_runs(con, ["B"], "A"), "csv").decode()
+def test_csv_is_unrounded_and_has_what_the_test_rests_on(compared: RunComparison) -> None:
+    text = render_comparison(compared, "csv").decode()
     rows = {row["measure"]: row for row in csv.DictReader(io.StringIO(text))}
     row = rows["cp_util"]
     assert (row["base_run_id"], row["run_id"], row["metric"]) == ("A", "B", "CP Util/Proc")
@@ -520,8 +532,8 @@ def test_csv_is_unrounded_and_has_what_the_test_rests_on(con: duckdb.DuckDBPyCon
     assert rows["pct_spin"]["change_percent"] == "0.0"
 
 
-def test_json_has_the_runs_the_metrics_and_the_notes(con: duckdb.DuckDBPyConnection) -> None:
-    found = json.loads(render_comparison(compare_runs(con, ["B"], "A"), "json"))
+def test_json_has_the_runs_the_metrics_and_the_notes(compared: RunComparison) -> None:
+    found = json.loads(render_comparison(compared, "json"))
     assert [run["run_id"] for run in found["runs"]] == ["A", "B"]
     assert found["runs"][0]["steady_since"] == "2001-11-13T10:00:00Z"
     assert found["metrics"][0]["measure"] == "cp_util"
@@ -529,14 +541,14 @@ def test_json_has_the_runs_the_metrics_and_the_notes(con: duckdb.DuckDBPyConnect
     assert found["notes"]
 
 
-def test_markdown_has_a_table_for_each_part(con: duckdb.DuckDBPyConnection) -> None:
-    text = render_comparison(compare_runs(con, ["B"], "A"), "markdown").decode()
+def test_markdown_has_a_table_for_each_part(compared: RunComparison) -> None:
+    text = render_comparison(compared, "markdown").decode()
     assert (
         "### B: Changes\n\n| Metric | Unit | A | B | Difference | Change % | Confidence |" in text
     )
     assert "| Total Util/Proc | % | 55.0 | 65.0 | 10.0 | 18 | cl 97% |" in text
 
 
-def test_a_format_that_there_is_not_is_an_error(con: duckdb.DuckDBPyConnection) -> None:
+def test_a_format_that_there_is_not_is_an_error(compared: RunComparison) -> None:
     with pytest.raises(CpmonError, match="cannot be printed"):
-        render_comparison(compare_runs(con, ["B"], "A"), "xml")
+        render_comparison(compared, "xml")
