@@ -8,7 +8,7 @@ interval.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +21,11 @@ from ..core.atomic import replacing
 from .activity.dispatching import dispatch_times, pages_moved, processor_activity
 from .activity.usage import ended_transactions, holdings, usage, virtual_ios, volume_work
 from .model.measurement import SCM_PER_S, TOD_PER_S, TOD_PER_US
+from .model.population import Reported
 from .model.presence import Presence, Stay
 from .model.system import Model, Sample
-from .numeric import F64, I64
+from .numeric import F64, I64, partition
+from .scenario.scenario import FileSystem, GuestProcess
 
 Columns = Mapping[str, Any]
 """(objects,) values by column; the first columns name the object."""
@@ -219,6 +221,17 @@ def _devices(sample: Sample) -> Columns:
     }
 
 
+def _page_areas(sample: Sample) -> Columns:
+    model, volumes = sample.model, sample.model.volumes
+    paged = partition(int(model.levels.slots[sample.number]), volumes.slots * volumes.is_page)
+    columns = {
+        "slots": volumes.slots,
+        "slots_used": paged + volumes.spool_used,
+        **{name: values for name, values in _devices(sample).items() if name != "measured_s"},
+    }
+    return {name: values[volumes.is_cp] for name, values in columns.items()}
+
+
 def _partitions(sample: Sample) -> Columns:
     lpars = sample.model.partitions
     if not lpars.names:
@@ -240,6 +253,21 @@ def _seconds(us: I64, parts: list[slice]) -> F64:
     return np.array([float(us[part].sum()) for part in parts]) * TOD_PER_US / TOD_PER_S
 
 
+def _logical_processors(sample: Sample) -> Columns:
+    lpars = sample.model.partitions
+    if not lpars.names:
+        return {"partition_name": np.zeros(0, dtype=np.str_)}
+    active, effective, _ = dispatch_times(sample)
+    return {
+        "partition_name": lpars.by_processor(lpars.names),
+        "partition_number": lpars.by_processor(lpars.numbers),
+        "processor_type": lpars.by_processor(lpars.types),
+        "address": np.concatenate([np.arange(count) for count in lpars.counts]),
+        "dispatched_s": active * TOD_PER_US / TOD_PER_S,
+        "effective_s": effective * TOD_PER_US / TOD_PER_S,
+    }
+
+
 def _linux_guests(sample: Sample) -> Columns:
     model, used = sample.model, usage(sample)
     users, linux = model.users, model.linux
@@ -256,12 +284,59 @@ def _linux_guests(sample: Sample) -> Columns:
     }
 
 
+def _reported(
+    sample: Sample, items: Sequence[Reported], columns: Callable[[Any], Mapping[str, Any]]
+) -> Columns:
+    """Columns of what daemons of guests report, each for all guests that have it."""
+    parts: dict[str, list[Any]] = {"userid": []}
+    for each in items:
+        rows = {
+            "userid": sample.model.users.names[each.owner],
+            **_existence(sample, sample.boots, each.owner),
+            **{k: np.repeat(value, len(each.owner)) for k, value in columns(each.of).items()},
+        }
+        for name, values in rows.items():
+            parts.setdefault(name, []).append(values)
+    return {name: np.concatenate(values or [np.zeros(0)]) for name, values in parts.items()}
+
+
+def _file_systems(sample: Sample) -> Columns:
+    hours = sample.number * sample.seconds / 3600
+
+    def columns(of: FileSystem) -> Mapping[str, Any]:
+        grown = of.size_mib * of.used_percent / 100 + of.growth_mib_per_h * hours
+        return {
+            "mount_point": of.directory,
+            "mounted_device": of.device,
+            "size_mib": float(of.size_mib),
+            "used_mib": min(grown, float(of.size_mib)),
+        }
+
+    return _reported(sample, sample.model.linux.file_systems, columns)
+
+
+def _processes(sample: Sample) -> Columns:
+    def columns(of: GuestProcess) -> Mapping[str, Any]:
+        return {
+            "pid": of.pid,
+            "command": of.command,
+            "cpu_s": of.cpu_percent / 100 * sample.seconds,
+            "resident_mib": of.resident_mib,
+        }
+
+    return _reported(sample, sample.model.linux.processes, columns)
+
+
 _KINDS: Mapping[str, Callable[[Sample], Columns]] = {
     "system": _system,
     "users": _users,
     "virtual_processors": _virtual_processors,
     "processors": _processors,
     "devices": _devices,
+    "page_areas": _page_areas,
     "partitions": _partitions,
+    "logical_processors": _logical_processors,
     "linux_guests": _linux_guests,
+    "file_systems": _file_systems,
+    "processes": _processes,
 }

@@ -38,9 +38,10 @@ def happenings() -> list[Happening]:
 
 _INTRODUCTION = """\
 What CP's event records tell, and what the world of the [generator](generate.md) does of it: a
-scenario names it in [`[[events]]`](scenario-format.md#events-runnameevents) with a second; the world
-does it then, writes the records that tell it, and changes the samples of its objects from then on.
-What nobody has published cannot be modelled: it stands below with the reason.
+scenario names it in [`[[events]]`](scenario-format.md#events-runnameevents) with a second; the
+world does it then, writes the records that tell it, and changes the samples of its objects from
+then on. What nobody has published cannot be modelled: it stands below with
+the reason.
 
 A dump never tells what an object did between its last sample and its end, unless the event record
 has it (USELOF has). Such a figure, and every sum of which it is a part, cannot be known."""

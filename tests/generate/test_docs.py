@@ -17,7 +17,7 @@ from cpmon.generate import (
 from cpmon.generate.loading import RunTable, ScenarioTable
 from cpmon.generate.scenario.repetitions import DifferenceKeys, SampleKeys
 from cpmon.generate.scenario.scenario import (
-    Disturbance,
+    Event,
     FileSystem,
     GuestProcess,
     Machine,
@@ -47,7 +47,7 @@ TABLES = (
     GuestProcess,
     Workload,
     Transactions,
-    Disturbance,
+    Event,
     RunTable,
     Targets,
     SampleKeys,

@@ -34,7 +34,7 @@ from tests.worlds.world import World
 
 Truth = dict[str, pl.DataFrame]
 
-OWN = ("users", "processors", "devices", "linux_guests")
+OWN = ("users", "processors", "devices", "page_areas", "linux_guests", "file_systems", "processes")
 """Kinds of objects that exist for parts of intervals."""
 
 

@@ -48,6 +48,21 @@ architecture = "Z"
 appldata = true
 network_ios_per_s = 8.0
 dispatched_share = 0.8
+[[users.file_systems]]
+device = "/dev/dasda1"
+directory = "/"
+used_percent = 40.0
+growth_mib_per_h = 600.0
+[[users.processes]]
+pid = 1
+command = "init"
+parent = 0
+[[users.processes]]
+pid = 812
+command = "db2sysc"
+cpu_percent = 12.5
+resident_mib = 75.0
+virtual_mib = 120.0
 [[users]]
 name = "staff"
 prefix = "CMS"
