@@ -59,7 +59,9 @@ def _generating(dumps: Dumps, quick: bool) -> list[Section]:
 
 
 def _reducing(dumps: Dumps, quick: bool) -> list[Section]:
-    return reducing.measure(dumps.folder, 5 if quick else 1440, 1 if quick else 5)
+    day = reducing.measure(dumps.folder, 5 if quick else 1440, 1 if quick else 5)
+    counts = (1, 2, 3) if quick else (1, 24, 365)
+    return [*day, *reducing.measure_days(dumps.folder, counts, 1 if quick else 3)]
 
 
 def _jobs(dumps: Dumps, quick: bool) -> list[Section]:

@@ -1,4 +1,4 @@
-"""Old stores, quickly made: one dump that has landed, copied under other days and names."""
+"""Old stores, quickly made: one dump that has landed, copied under other days; their results."""
 
 from __future__ import annotations
 
@@ -10,11 +10,16 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from pathlib import Path
 
+import msgspec
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from cpmon.core.grace_period import INSIDE
+from cpmon.store import Store
 from cpmon.store.dumps.landed_dump import ABOUT, interval_facts, line
 from cpmon.store.dumps.staging import settings
+from cpmon.store.results.entries import METADATA, Entry
 
 TIMES = ("tod", "tod_us", "interval_end", "interval_end_us")
 """Columns that are later in a copy; the clocks in fields stay."""
@@ -83,3 +88,26 @@ def _later(table: pa.Table, delay: timedelta) -> pa.Table:
             moved = pa.array(later, mask=~numbers.is_valid().to_numpy(zero_copy_only=False))
             table = table.set_column(place, column, moved.cast(column.type))
     return table
+
+
+def pieces(store: Store) -> dict[str, bytes]:
+    """The rows of all results of a store, of each day for itself whatever file has them."""
+    folder, found = store.root / "reduced", {}
+    for file in sorted(folder.rglob("*.parquet")):
+        table = pq.ParquetFile(file).read()
+        entry = msgspec.json.decode(table.schema.metadata[METADATA.encode()], type=Entry)
+        for piece in entry.pieces():
+            ends = pc.subtract(table["interval_end"], pa.scalar(INSIDE))
+            rows = table.filter(pc.equal(ends.cast(pa.date32()), pa.scalar(piece.day)))
+            name = ".".join(filter(None, [f"{piece.day}-{piece.version}", piece.shifts]))
+            found[str(file.parent.relative_to(folder) / f"{name}.parquet")] = _bytes(rows)
+        if not entry.days:
+            found[file.name] = _bytes(table)
+    return found
+
+
+def _bytes(rows: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, rows.schema.remove_metadata()) as stream:
+        stream.write_table(rows.replace_schema_metadata(None).combine_chunks())
+    return bytes(sink.getvalue())

@@ -9,10 +9,10 @@ from pathlib import Path
 from cpmon.generate import load_scenario, write_run
 from cpmon.store import Store
 
-from .copies import copy_dump
+from .copies import copy_dump, pieces
 from .machine import MEGA
 from .process import command
-from .result import Row, Section
+from .result import Bar, Row, Section
 
 SCENARIO, RUN = "bank-day", "BANKDAY"
 JOBS = ("1", "2")
@@ -37,7 +37,7 @@ def measure(folder: Path, intervals: int, days: int, repetitions: int) -> list[S
         )
         seeded.dump.replace(copy)
     store = _days(place / "store", dump, days)
-    pieces: dict[str, dict[str, bytes]] = {}
+    found: dict[str, dict[str, bytes]] = {}
     times = {jobs: {"ingest, s": float("inf"), "reduce, s": float("inf")} for jobs in JOBS}
     for _ in range(repetitions):
         for jobs in JOBS:
@@ -50,19 +50,20 @@ def measure(folder: Path, intervals: int, days: int, repetitions: int) -> list[S
             ):
                 seconds = command(*words, "--jobs", jobs)[0]
                 times[jobs][name] = min(times[jobs][name], seconds)
-            files = (store / "reduced").rglob("*-*.parquet")
-            pieces[jobs] = {str(file): file.read_bytes() for file in files if "=" in str(file)}
-    if len({frozenset(of.items()) for of in pieces.values()}) > 1:
+            found[jobs] = {n: of for n, of in pieces(Store(store)).items() if "=" in n}
+    if found["1"] != found["2"]:
         raise AssertionError("pieces differ with the number of processes")
     size = dump.stat().st_size / MEGA
     shutil.rmtree(place)
     rows = tuple(Row(f"--jobs {jobs}", times[jobs]) for jobs in JOBS)
+    one, two = (times[jobs]["reduce, s"] for jobs in JOBS)
+    bars = (Bar("reduce --jobs 2 / --jobs 1", two / one, 1.0, at_least=False),)
     given = (
         f"{days} dumps of `{SCENARIO}` of {intervals} intervals, {size:,.0f} MB each; {days} days,"
         f" one landed and copied; each command in a process of its own; shortest of {repetitions};"
-        " the pieces of both are the same bytes"
+        " the rows of both are the same bytes"
     )
-    return [Section("Several processes", given, rows, ())]
+    return [Section("Several processes", given, rows, bars)]
 
 
 def _days(place: Path, dump: Path, days: int) -> Path:

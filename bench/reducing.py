@@ -1,10 +1,13 @@
-"""`cpmon reduce` of a day against its ingest, and every report afterwards."""
+"""`cpmon reduce` of a day against its ingest, every report afterwards, and many small days."""
 
 from __future__ import annotations
 
+import resource
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
 from functools import partial
+from math import inf
 from pathlib import Path
 
 from cpmon.generate import load_scenario, write_run
@@ -12,13 +15,14 @@ from cpmon.reduce.reductions.reductions import reductions
 from cpmon.reduce.reports.report_names import find_report, report_names
 from cpmon.store import Store, connect
 
+from .copies import copy_dump
 from .machine import MEGA
 from .process import command, whole_command
 from .result import Bar, Row, Section
 from .timing import Contestant, best_seconds
 
 SCENARIO, RUN = "bank-day", "BANKDAY"
-REDUCE_BAR = 2.5
+REDUCE_BAR = 2.0
 """Of the time that the dump took to land."""
 MEMORY_BAR_MB = 1_000
 REPORT_BAR = 0.125
@@ -28,6 +32,11 @@ and its neighbours."""
 LIVE_BAR_S = 3.0
 """For a report on a day that was never reduced."""
 LIVE = "SYSTEM_SUMMARY_BY_TIME"
+SMALL, SMALL_RUN, SMALL_INTERVALS = "small-lab", "LAB", 30
+DAYS_BAR = 3.0
+"""For 24 small days, of the processor time of one."""
+YEAR_BAR_S = 120.0
+"""Processor time of a year of small days."""
 EXPLAIN = "explain an interval"
 EXPLAIN_BAR_S = 3.0
 
@@ -96,6 +105,49 @@ def measure(
     )
     shutil.rmtree(place)
     return [Section("Reducing a day", given, tuple(rows), bars)]
+
+
+def measure_days(folder: Path, counts: Sequence[int], repetitions: int) -> list[Section]:
+    """One section: processor time of `cpmon reduce` of so many small days.
+
+    Args:
+        folder: where the stores are made, and deleted again.
+        counts: days of each store: one, some, and the most.
+    """
+    place = folder / f"{SMALL}-days"
+    shutil.rmtree(place, ignore_errors=True)
+    dump = write_run(load_scenario(SMALL), SMALL_RUN, place, intervals=SMALL_INTERVALS).dump
+    seconds: dict[int, float] = {}
+    for count in counts:
+        store = place / str(count)
+        command("ingest", str(dump), "--store", str(store))
+        (landed,) = store.glob("records/*/*/*")
+        copy_dump(landed, (timedelta(days=day) for day in range(1, count)))
+        Store(store).manifest.rebuild()
+        for _ in range(repetitions if count < counts[-1] else 1):
+            shutil.rmtree(store / "reduced", ignore_errors=True)
+            seconds[count] = min(seconds.get(count, inf), _processor_seconds(store))
+    shutil.rmtree(place)
+    one, some, most = (seconds[count] for count in counts)
+    return [
+        Section(
+            "Reducing many small days",
+            f"`{SMALL}`, days of {SMALL_INTERVALS} intervals, one landed and copied; processor time"
+            f" of a process from its start to its end, the least of {repetitions}",
+            tuple(Row(f"{count} days", {"s": s}) for count, s in seconds.items()),
+            (
+                Bar(f"{counts[1]} days / one", some / one, DAYS_BAR, at_least=False),
+                Bar(f"{counts[-1]} days, s", most, YEAR_BAR_S, at_least=False),
+            ),
+        )
+    ]
+
+
+def _processor_seconds(store: Path) -> float:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    whole_command("reduce", "--store", str(store))
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def _report(store: Path, name: str, output: Path) -> Contestant:

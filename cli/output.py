@@ -49,8 +49,8 @@ def bar(what: str, total: int | None = None, units: str = "") -> Iterator[Advanc
     if units:
         columns += [rich.MofNCompleteColumn(), rich.TextColumn(units)]
     else:
-        speed = rich.TransferSpeedColumn()
-        columns += [rich.DownloadColumn(), speed, rich.TimeRemainingColumn()]
+        columns += [rich.DownloadColumn(), rich.TransferSpeedColumn()]
+    columns.append(rich.TimeRemainingColumn())
     with rich.Progress(*columns, console=Console(stderr=True), transient=True) as shown:
         task = shown.add_task(what, total=total)
         yield lambda done, total=None: shown.update(task, completed=done, total=total)

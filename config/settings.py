@@ -131,12 +131,11 @@ class RetentionSettings(Table, frozen=True):
 
     Attributes:
         raw: samples.
-        interval, quarter, hour: results of intervals, roll-ups of 15 minutes and of hours.
+        interval, hour: results of intervals, and roll-ups of hours.
     """
 
     raw: Text | None = None
     interval: Text | None = None
-    quarter: Text | None = msgspec.field(name="15m", default=None)
     hour: Text | None = None
 
 

@@ -36,11 +36,15 @@ DAY = f"CAST({inside('interval_end')} AS DATE)"
 """SQL for the day that an interval, or the span of a roll-up, counts to."""
 
 
-def day_condition(day: date) -> str:
-    """The condition that an interval counts to a day, as SQL on `interval_end`."""
-    first = datetime.combine(day, time.min) + GRACE
-    last = first + timedelta(days=1)
-    return f"interval_end > TIMESTAMP '{first}' AND interval_end <= TIMESTAMP '{last}'"
+def day_condition(first: date, last: date | None = None) -> str:
+    """The condition that an interval counts to a day, as SQL on `interval_end`.
+
+    Args:
+        last: the last of several successive days, of which it may count to any.
+    """
+    since, until = (datetime.combine(day, time.min) + GRACE for day in (first, last or first))
+    until += timedelta(days=1)
+    return f"interval_end > TIMESTAMP '{since}' AND interval_end <= TIMESTAMP '{until}'"
 
 
 def day_bounds(first: date, last: date, zone: ZoneInfo) -> tuple[datetime, datetime]:

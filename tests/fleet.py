@@ -36,9 +36,3 @@ def fleet(
         copy_dump(Path(str(store.find(landed.dump))), (timedelta(days=day) for day in days))
     store.manifest.rebuild()
     return store
-
-
-def pieces(store: Store) -> dict[str, bytes]:
-    """All results of a store, by name."""
-    folder = store.root / "reduced"
-    return {str(f.relative_to(folder)): f.read_bytes() for f in sorted(folder.rglob("*.parquet"))}

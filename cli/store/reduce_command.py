@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 )
 @click.option("--day", "days", type=DAY, multiple=True, help="Only this day, UTC; may be repeated.")
 @span_options("UTC")
-@engine_options("reduces two days of a system")
+@engine_options("reduces some days of a system")
 @click.argument("names", nargs=-1, metavar="[REDUCTION]...", shell_complete=completion.reduced)
 def command(
     store: Path,
@@ -46,8 +46,8 @@ def command(
     """Compute the reductions of a store (or only those named) and keep the results.
 
     Only days that new dumps have a say in are computed. Beside the intervals stand roll-ups of
-    15 minutes and hours, over all time and by shift. A report computes what is not kept; a
-    result that new dumps made outdated is never shown. --since and --until are days of UTC.
+    hours, over all time and by shift. A report computes what is not kept; a result that new
+    dumps made outdated is never shown. --since and --until are days of UTC.
 
     What is of runs and of all days is left out where --system, --day, --since or --until leave
     something out. Days that cannot be computed stop no others. Killed, or started twice at the
@@ -64,7 +64,7 @@ def command(
 
     span = read_span(since, until)
     selection = DaySelection(systems, frozenset(days), whole_day(span.since), whole_day(span.until))
-    with bar("reducing", units="units") as advance:
+    with bar("reducing", units="results") as advance:
         reduced = reduce_selected(store_at(store), names, settings(), selection, engine, advance)
     say_notes(reduced.notes)
     for done in reduced.done:

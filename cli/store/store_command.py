@@ -22,7 +22,7 @@ def command() -> None:
     \b
     Examples:
       cpmon store info --store perf/
-      cpmon store prune --store perf/ --keep interval=30d,15m=1y,hour=5y --dry-run
+      cpmon store prune --store perf/ --keep interval=30d,hour=5y --dry-run
     """
 
 
@@ -172,7 +172,7 @@ def compact(store: Path) -> Status:
 @click.option(
     "--keep",
     metavar="LEVEL=LENGTH,...",
-    help="How long results of interval, 15m, hour are kept: 30d, 8w, 5y, forever.",
+    help="How long results of interval, hour are kept: 30d, 8w, 5y, forever.",
 )
 @click.option("--raw", metavar="LENGTH", help="How long samples are kept; without it: forever.")
 @click.option("--as-of", type=DAY, help="Count ages from this day instead of today.")
@@ -189,7 +189,7 @@ def prune(
 
     \b
     Examples:
-      cpmon store prune --store perf/ --keep interval=30d,15m=1y,hour=forever --dry-run
+      cpmon store prune --store perf/ --keep interval=30d,hour=5y --dry-run
       cpmon store prune --store perf/ --keep interval=30d --raw 90d
     """
     from ...reduce.reductions.reductions import reductions
@@ -198,7 +198,7 @@ def prune(
 
     site = settings()
     levels = filter(None, (keep or "").replace(" ", "").split(","))
-    given = pairs("--keep", levels, "interval=30d,15m=1y") | ({"raw": raw} if raw else {})
+    given = pairs("--keep", levels, "interval=30d,hour=5y") | ({"raw": raw} if raw else {})
     lengths = {**site.retention, **given}
     place_of_store, today = store_at(store), as_of or datetime.now(UTC).date()
     if not lengths:

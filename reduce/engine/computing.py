@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,25 +20,33 @@ from ...schemas.registry import site_folder, use
 from ...store import Store
 from ...store.files.disk import read_error, writing
 from ...store.files.plain_paths import path_text
-from ...store.results.entries import Entry, Piece, add, entry_of_day
-from ...store.results.kept_files import QueryWriter, files_of, kept_rows
+from ...store.results.entries import Day, Entry, Piece, add, entry_of_days
+from ...store.results.kept_files import QueryWriter, files_of, is_one_of, kept_rows
 from ...store.results.lineage import definition_version, lineages
 from ...store.results.reduced import INTERVAL
+from ...store.views.landed_views import INTERVALS
 from ..metrics.metric import TIME
-from ..metrics.rollups import EVER, LEVELS, ROWS, SHIFT_ENDS, SHIFTS, SUMS, Rollup, hours, rollup_of
+from ..metrics.rollups import DEPTH, EVER, LEVEL, SHIFT_ENDS, SHIFTS, Rollup, hours, rollup_of
 from ..reductions.reductions import reductions
 from ..reports.report_sql import shift_condition
 from .database import ReductionDatabase, Result
 from .planning import KEPT_SETTINGS, SETTINGS, Chain, Done, RollupJob, Site, UnitJob
 
+ROLLED = "_rolled"
+"""Temporary table of roll-ups that are written to several files."""
+Advance = Callable[[int], None]
+"""Progress callback: number of results that were computed since the last call."""
 _opened: dict[str, Store] = {}
 
 
-def compute(chain: Chain) -> dict[str, Done]:
+def compute(chain: Chain, advance: Advance | None = None) -> dict[str, Done]:
     """Compute the jobs of a chain in order; their pieces are durable when this returns.
 
     Computing is idempotent: the same jobs give the same bytes, and a piece replaces itself. A file
     gets its final name when it is complete; at the end of a job the manifest gets its entry.
+
+    Args:
+        advance: called with the number of further results.
 
     Returns:
         counts and times by reduction.
@@ -54,7 +63,7 @@ def compute(chain: Chain) -> dict[str, Done]:
     store = _opened.get(site.store) or remember(Store(site.store))
     _check_definitions(store, site)
     with writing(store.root), store.files.scratch() as scratch:
-        computation = _Computation(store, site, scratch)
+        computation = _Computation(store, site, scratch, advance)
         for job in chain:
             try:
                 with readable(str(job)):
@@ -77,8 +86,8 @@ def remember(store: Store) -> Store:
 class _Computation:
     """Computes the jobs of a chain in one database."""
 
-    def __init__(self, store: Store, site: Site, scratch: Path) -> None:
-        self.store, self.site, self.scratch = store, site, scratch
+    def __init__(self, store: Store, site: Site, scratch: Path, advance: Advance | None) -> None:
+        self.store, self.site, self.scratch, self.advance = store, site, scratch, advance
         self.database = ReductionDatabase(store, reductions(), scratch, site.limits)
         self.writer = self.database.writer()
         self.done: dict[str, Done] = {}
@@ -86,29 +95,28 @@ class _Computation:
         self.kept = {lineage.name: lineage.kept for lineage in lineages(reductions())}
 
     def unit(self, job: UnitJob) -> None:
-        """Computes the missing pieces of a unit."""
+        """Computes the missing files of a unit."""
+        by_name = {**job.missing, **{entry.result: [entry] for entry in job.whole}}
         results = {
-            (name, day): Result(self.kept[name], job.unit.condition(day))
-            for name, days in job.missing.items()
-            for day in days
+            name: [Result(self.kept[name], is_one_of(days_of(e)) if e.days else "true") for e in es]
+            for name, es in by_name.items()
         }
-        whole = [Result(self.kept[entry.result]) for entry in job.whole]
-        self.database.restrict_to_unit(job.unit, [*results.values(), *whole])
+        self.database.restrict_to_unit(job.unit, itertools.chain(*results.values()))
         if SETTINGS in job.missing and job.carried:
             self._carry_settings(job.carried)
+        self.depth = create_shifts(self.writer, self.site.shifts, INTERVALS)
         # Least shared first: the largest tables are read while few relations are materialized.
-        shared = {piece: self.database.shared_inputs(result) for piece, result in results.items()}
-        # A second thread rolls up the finished file while the next reduction is computed.
+        shared = {n: self.database.shared_inputs(some[0]) for n, some in results.items() if some}
+        # A second thread rolls up finished files while the next reduction is computed.
         executor = ThreadPoolExecutor(max_workers=1)
         try:
             rolled = []
-            for name, day in sorted(results, key=shared.__getitem__):
-                where = job.unit.system, day
-                entry = entry_of_day(name, INTERVAL, where, job.missing[name][day])
-                scratch = self._write(entry, results[name, day])
-                rolled.append(executor.submit(self._finish, entry, scratch))
-            for entry, result in zip(job.whole, whole, strict=True):
-                self._publish([(entry, self._write(entry, result))])
+            for name in sorted(shared, key=shared.__getitem__):
+                files = [(entry, self._scratch()) for entry in by_name[name]]
+                for (entry, path), result in zip(files, results[name], strict=True):
+                    started = time.perf_counter()
+                    self._count(entry, self.database.write(result, path, entry), started)
+                rolled.append(executor.submit(self._finish, name, files))
             for future in rolled:
                 future.result()
         finally:
@@ -117,11 +125,13 @@ class _Computation:
     def roll_ups(self, job: RollupJob) -> None:
         """Computes missing or outdated roll-ups from the pieces of intervals."""
         for name, pieces in job.pieces.items():
-            for piece in pieces:
-                started = time.perf_counter()
-                rows = kept_rows(self.store, files_of([piece]))
-                self._publish(self._rolled_up(name, piece, rows))
-                self._count(name, 0, started)
+            started = time.perf_counter()
+            rows = kept_rows(self.store, files_of(pieces), union=True)
+            self.depth = create_shifts(self.writer, self.site.shifts, rows)
+            days = {piece.day: (piece.version, "") for piece in pieces}
+            entry = entry_of_days(name, INTERVAL, job.system, days)
+            self._publish(self._rolled_up(name, [entry], rows))
+            self._count(entry, 0, started)
 
     def add_entries(self) -> None:
         """Adds the entries of all complete files to the manifest."""
@@ -146,44 +156,47 @@ class _Computation:
         rows = f"{kept_rows(self.store, files_of([piece]), union=True)} WHERE {where}"
         self.database.substitute(KEPT_SETTINGS, f"SELECT * FROM {rows}")
 
-    def _write(self, entry: Entry, result: Result) -> Path:
-        """Write the rows of a reduction to a scratch file."""
-        started = time.perf_counter()
-        path = self._scratch(entry.result)
-        self._count(entry.result, self.database.write(result, path, entry), started)
-        return path
+    def _finish(self, name: str, files: Sequence[tuple[Entry, Path]]) -> None:
+        """Roll up the files of a reduction and publish them with their roll-ups."""
+        listed = ", ".join(path_text(path) for _, path in files)
+        rolled = self._rolled_up(name, [e for e, _ in files], f"read_parquet([{listed}])")
+        self._publish([*files, *rolled])
 
-    def _finish(self, entry: Entry, scratch: Path) -> None:
-        """Roll up a day and publish its piece and roll-ups."""
-        (piece,) = entry.pieces()
-        rolled = self._rolled_up(entry.result, piece, f"read_parquet({path_text(scratch)})")
-        self._publish([(entry, scratch), *rolled])
-
-    def _rolled_up(self, name: str, piece: Piece, rows: str) -> list[tuple[Entry, Path]]:
-        """Computes the roll-ups of a day: the entry and the scratch file of each.
+    def _rolled_up(
+        self, name: str, entries: Sequence[Entry], rows: str
+    ) -> list[tuple[Entry, Path]]:
+        """Computes roll-ups: the entry and the scratch file of each.
 
         Args:
-            rows: the rows of the piece: a relation, as SQL.
+            entries: those of the files of intervals.
+            rows: their rows: a relation, as SQL.
         """
         rollup = rollup_of(name)
         if rollup is None:
             return []
-        day = piece.system, piece.day
-        entries = [
-            entry_of_day(name, level, day, piece.version, self.site.hours) for level in LEVELS
-        ]
-        paths = [(entry, self._scratch(name)) for entry in entries]
-        roll_up(self.writer, rollup, rows, self.site.shifts, paths)
-        return paths
+        files = []
+        for entry in entries:
+            days = {day: (version, self.site.hours) for day, (version, _) in entry.days.items()}
+            files.append((entry_of_days(name, LEVEL, entry.system, days), self._scratch()))
+        roll_up(self.writer, rollup, rows, self.depth, files)
+        return files
 
-    def _scratch(self, name: str) -> Path:
+    def _scratch(self) -> Path:
         """A new file in the scratch folder."""
         self._files = getattr(self, "_files", 0) + 1
-        return self.scratch / f"{name}.{self._files}"
+        return self.scratch / f"{self._files}.parquet"
 
-    def _count(self, name: str, rows: int, started: float) -> None:
+    def _count(self, entry: Entry, rows: int, started: float) -> None:
+        name, days = entry.result, len(entry.days) or 1
         seconds = time.perf_counter() - started
-        self.done.setdefault(name, Done(name)).add(Done(name, rows, 1, seconds))
+        self.done.setdefault(name, Done(name)).add(Done(name, rows, days, seconds))
+        if self.advance:
+            self.advance(days)
+
+
+def days_of(entry: Entry) -> list[Day]:
+    """The days of the rows of a file, with their system."""
+    return [(entry.system, day) for day in entry.days]
 
 
 def _check_definitions(store: Store, site: Site) -> None:
@@ -239,42 +252,47 @@ def roll_up(
     writer: QueryWriter,
     rollup: Rollup,
     rows: str,
-    shifts: Sequence[Shift],
-    paths: Sequence[tuple[Entry, Path]],
+    depth: int,
+    files: Sequence[tuple[Entry, Path]],
 ) -> None:
-    """Write the roll-ups of a day, over the whole day and by shift.
+    """Write the roll-ups of some days, over the whole day and by shift.
 
     Args:
-        rows: the intervals of the day, all of one system: a relation, as SQL.
-        paths: the entry of each level, and the file to write.
+        rows: the intervals of the days, all of one system: a relation, as SQL.
+        depth: see `create_shifts`.
+        files: the entry of each file and its path.
 
     Raises:
         OSError: a file cannot be written.
         CpmonError: the memory limit is too small.
     """
-    run = writer.execute
-    run(f"CREATE TEMP VIEW {ROWS} AS FROM {rows}")
+    query = f"({rollup.select(rows, text(files[0][0].system), depth)})"
+    if len(files) > 1:
+        writer.execute(f"CREATE TEMP TABLE {ROLLED} AS FROM {query}")
+        query = ROLLED
     try:
-        _create_shifts(writer, shifts)
-        run(f"CREATE TEMP TABLE {SUMS} AS {rollup.sums()}")
-        for entry, path in paths:
-            ((depth,),) = run(rollup.depth_of(entry.level)).fetchall()
-            query = rollup.select(entry.level, text(entry.system), depth)
-            writer.write_query(query, path, entry)
+        for entry, path in files:
+            where = is_one_of(days_of(entry))
+            writer.write_query(f"FROM {query} WHERE {where} ORDER BY {rollup.order}", path, entry)
     finally:
-        run(f"DROP VIEW {ROWS}")
-        for table in (SHIFTS, SHIFT_ENDS, SUMS):
-            run(f"DROP TABLE IF EXISTS {table}")
+        writer.execute(f"DROP TABLE IF EXISTS {ROLLED}")
 
 
-def _create_shifts(writer: QueryWriter, shifts: Sequence[Shift]) -> None:
-    """Creates the tables of shifts and of their interval ends; shift 0 covers all of the time."""
-    run = writer.connection.execute
-    run(f"CREATE TEMP TABLE {SHIFTS} (shift_id INTEGER, shift VARCHAR, hours VARCHAR)")
+def create_shifts(writer: QueryWriter, shifts: Sequence[Shift], rows: str) -> int:
+    """Creates the tables of shifts and of their interval ends; shift 0 covers all of the time.
+
+    Args:
+        rows: relation with all interval ends, as SQL.
+
+    Returns:
+        how many of the greatest values of an hour its percentile needs at most.
+    """
+    run = writer.execute
+    run(f"CREATE OR REPLACE TEMP TABLE {SHIFTS} (shift_id INTEGER, shift VARCHAR, hours VARCHAR)")
     run(f"INSERT INTO {SHIFTS} VALUES (0, ?, '')", [EVER])
     run(
-        f"CREATE TEMP TABLE {SHIFT_ENDS} AS"
-        f" SELECT DISTINCT CAST(0 AS INTEGER) AS shift_id, {TIME} FROM {ROWS}"
+        f"CREATE OR REPLACE TEMP TABLE {SHIFT_ENDS} AS"
+        f" SELECT DISTINCT CAST(0 AS INTEGER) AS shift_id, {TIME} FROM {rows}"
     )
     for number, shift in enumerate(shifts, 1):
         where, values = shift_condition(shift, TIME)
@@ -284,3 +302,5 @@ def _create_shifts(writer: QueryWriter, shifts: Sequence[Shift]) -> None:
             f" WHERE shift_id = 0 AND {where}",
             values,
         )
+    ((depth,),) = run(DEPTH).fetchall()
+    return int(depth)

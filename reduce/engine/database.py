@@ -82,6 +82,7 @@ class ReductionDatabase(QueryWriter):
         """Restrict reductions to the dumps and the scope of a unit, and plan these results."""
         self._drop_all()
         self._landed.point(unit.scope, unit.basis)
+        self._landed.make(INTERVALS)
         self._plan(results)
 
     def substitute(self, relation: str, query: str) -> None:

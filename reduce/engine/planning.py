@@ -7,21 +7,21 @@ import itertools
 import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time, timedelta
 from fnmatch import fnmatchcase
+from math import ceil
 from pathlib import Path
 
 from ...config.definitions import Definitions, definitions
 from ...config.moments import Shift
 from ...core.errors import CpmonError, nearest
-from ...core.grace_period import GRACE, day_condition
-from ...core.sql import text
+from ...core.grace_period import GRACE
 from ...core.text import counted
 from ...schemas.registry import site_folder
 from ...store import Store
 from ...store.dumps.landed_dump import LandedDump, days_of
-from ...store.results.entries import NOT_BY_TIME, Day, Entries, Entry, Piece, entry_of_day
+from ...store.results.entries import NOT_BY_TIME, Day, Entries, Entry, Piece, entry_of_days
 from ...store.results.lineage import Lineage, definition_version
 from ...store.results.reduced import (
     INTERVAL,
@@ -33,13 +33,13 @@ from ...store.results.reduced import (
 )
 from ...store.sandbox.sandbox import Limits
 from ...store.scope import Basis, Scope, basis_of
-from ..metrics.rollups import LEVELS, Rollup, hours_of, rollup_of
+from ..metrics.rollups import LEVEL, Rollup, hours_of, rollup_of
 from ..reductions.reductions import reduction
 
 SETTINGS, KEPT_SETTINGS = "system_config", "_kept_setting"
 """The reduction of settings, and the private one that carries settings to the next day."""
-MOST_DAYS = 2
-"""Maximum number of days of a unit: a dump starts with the last interval of the previous day."""
+UNIT_BYTES = 256_000_000
+"""Maximum size of the records of a unit of several days: DuckDB's default memory holds them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,25 +61,28 @@ class Unit:
         """The intervals that belong to its days."""
         return _scope(self.system, self.days)
 
-    def condition(self, day: date) -> str:
-        """The SQL condition that selects the rows of one of its days."""
-        return f"system = {text(self.system)} AND {day_condition(day)}"
-
 
 def units(
-    dumps: Sequence[LandedDump], days: Sequence[date], missing: Collection[date]
+    dumps: Sequence[LandedDump], days: Sequence[date], missing: Collection[date], most_bytes: float
 ) -> Iterator[Unit]:
     """Group the missing days of a system into units, in order.
 
     Args:
         dumps: dumps of the system, by begin. days: all of its days, in order.
+        most_bytes: maximum size of the records of a unit of several days.
     """
+    sizes = sizes_of(dumps)
     groups: list[list[int]] = []
+    size = 0.0
     for place in (place for place, day in enumerate(days) if day in missing):
-        if groups and groups[-1][-1] == place - 1 and len(groups[-1]) < MOST_DAYS:
+        own = sizes[days[place]]
+        size += own
+        # A large dump adds an interval to the day before it.
+        if groups and groups[-1][-1] == place - 1 and size <= max(most_bytes, 1.05 * own):
             groups[-1].append(place)
         else:
             groups.append([place])
+            size = own
     for group in groups:
         first = group[0]
         system, chosen = dumps[0].system, tuple(days[place] for place in group)
@@ -87,13 +90,35 @@ def units(
         yield Unit(system, chosen, previous, basis_of(dumps, _scope(system, chosen)))
 
 
+def sizes_of(dumps: Iterable[LandedDump]) -> dict[date, float]:
+    """Day -> size in bytes of its records, if those of a dump are spread evenly over its time."""
+    sizes: defaultdict[date, float] = defaultdict(float)
+    for dump in dumps:
+        if dump.first_end:
+            first, *others = dump.days
+            ends = datetime.combine(first, time.min) + timedelta(days=1) + GRACE
+            part = (ends + GRACE - datetime.fromisoformat(dump.first_end)) / timedelta(days=1)
+            sizes[first] += dump.decoded_bytes * part / (part + len(others))
+            for day in others:
+                sizes[day] += dump.decoded_bytes / (part + len(others))
+    return sizes
+
+
+def by_file(days: Iterable[date], last: date) -> Iterator[list[date]]:
+    """Group the days of a unit by the file that keeps their rows.
+
+    That is one file for each month; the next dump changes the last day, which has its own.
+
+    Args:
+        last: the last day of the system.
+    """
+    for _, group in itertools.groupby(sorted(days), key=lambda day: (f"{day:%Y-%m}", day == last)):
+        yield list(group)
+
+
 def _scope(system: str, days: Sequence[date]) -> Scope:
     midnight = datetime.combine(days[0], time.min), datetime.combine(days[-1], time.min)
     return Scope(system, midnight[0] + GRACE, midnight[1] + timedelta(days=1) + GRACE)
-
-
-Versions = Mapping[str, Mapping[date, str]]
-"""Reduction -> day -> the version of its piece."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,18 +145,18 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class UnitJob:
-    """The pieces to compute for a unit.
+    """The files to compute for a unit.
 
     Attributes:
         unit: the days, and the dumps that they depend on.
-        missing: the pieces to compute.
+        missing: reduction -> entries of the files with its intervals.
         carried: the piece with the settings of the previous day, if any.
         whole: entries of reductions of runs, if the unit covers the whole store.
     """
 
     site: Site
     unit: Unit
-    missing: Versions
+    missing: Mapping[str, Sequence[Entry]]
     carried: Piece | None = None
     whole: tuple[Entry, ...] = ()
 
@@ -140,13 +165,19 @@ class UnitJob:
         """Its system."""
         return self.unit.system
 
+    @property
+    def results(self) -> int:
+        """Number of results: of a reduction and a day, or of runs."""
+        days = sum(len(entry.days) for entries in self.missing.values() for entry in entries)
+        return days + len(self.whole)
+
     def __str__(self) -> str:
         return _named(self.system, self.unit.days[0], self.unit.days[-1])
 
 
 @dataclass(frozen=True, slots=True)
 class RollupJob:
-    """Days of a system that have intervals but lack roll-ups.
+    """Days of a month of a system that have intervals but lack roll-ups.
 
     Attributes:
         pieces: reduction -> the pieces with the intervals of its days.
@@ -154,7 +185,12 @@ class RollupJob:
 
     site: Site
     system: str
-    pieces: Mapping[str, tuple[Piece, ...]]
+    pieces: Mapping[str, Sequence[Piece]]
+
+    @property
+    def results(self) -> int:
+        """Number of results: of a reduction and a day."""
+        return sum(map(len, self.pieces.values()))
 
     def __str__(self) -> str:
         days = [piece.day for pieces in self.pieces.values() for piece in pieces]
@@ -290,8 +326,13 @@ class Plan:
         shifts: Iterable[Shift],
         limits: Limits,
         selection: DaySelection,
+        jobs: int = 1,
     ) -> None:
         """Compare the store with what the reductions should have.
+
+        Args:
+            limits: those of a job.
+            jobs: number of jobs that run at the same time.
 
         Raises:
             CpmonError: the selection matches no system of the store.
@@ -315,6 +356,7 @@ class Plan:
         )
         self.chains: list[Chain] = []
         self.later: list[Chain] = []
+        self._most_bytes = self._unit_size(jobs)
         for system, dumps in itertools.groupby(self._dumps, key=lambda dump: dump.system):
             if selection.has_system(system):
                 self._plan_system(system, list(dumps))
@@ -349,13 +391,22 @@ class Plan:
         work = Work(lineage, state, rollup, Done(lineage.name))
         work.missing.update(day for day in state.open if meant.has(*day))
         for day in state.of_level(INTERVAL) if rollup else ():
-            pieces = state.pieces[day]
-            current = [n for n in LEVELS if n in pieces and pieces[n].shifts == hours]
-            if len(current) < len(LEVELS) and meant.has(*day):
+            rolled = state.pieces[day].get(LEVEL)
+            if (rolled is None or rolled.shifts != hours) and meant.has(*day):
                 work.unrolled.add(day)
-                others = [pieces[n] for n in LEVELS if n in pieces and n not in current]
-                state.outdated += [piece for piece in others if piece.month is None]
+        old = [p for day in work.unrolled if (p := state.pieces[day].get(LEVEL))]
+        days = {(piece.system, piece.day) for piece in old}
+        state.outdated += [p for p in old if days >= {(p.system, d) for d in p.month or (p.day,)}]
         return work
+
+    def _unit_size(self, jobs: int) -> float:
+        """Maximum size of the records of a unit, in bytes, so that all jobs have equal work."""
+        days = set().union(*(work.missing for work in self.works))
+        size = 0.0
+        for system, dumps in itertools.groupby(self._dumps, key=lambda dump: dump.system):
+            sizes = sizes_of(dumps)
+            size += sum(sizes[day] for of, day in days if of == system)
+        return size / (jobs * max(1, ceil(size / UNIT_BYTES / jobs))) + 1
 
     def _plan_system(self, system: str, dumps: Sequence[LandedDump]) -> None:
         days = days_of(dumps)
@@ -371,24 +422,28 @@ class Plan:
             if name == SETTINGS:
                 settings = work
         chain = self._settings_days(system, days, settings) if settings else []
-        of_settings = {unit.days: unit for unit in units(dumps, days, chain)}
+        of_settings = {u.days: u for u in units(dumps, days, chain, self._most_bytes)}
         # The first unit of each chain reads the stored settings of the previous day, if any.
         first = {unit.days for unit in of_settings.values() if unit.previous not in chain}
-        every = {unit.days: unit for unit in units(dumps, days, missing.keys())}
-        for unit in every.values():
+        # Entries of settings that an earlier job of the chain computes.
+        carried: dict[date, Piece] = {}
+        for unit in units(dumps, days, missing.keys(), self._most_bytes):
             names = set().union(*(missing[day] for day in unit.days)) - {SETTINGS}
             if settings and unit.days in first:
                 names.add(SETTINGS)
                 del of_settings[unit.days]
             if names:
-                self.chains.append((self._job(unit, names, settings, missing),))
+                self.chains.append((self._job(unit, names, missing, days[-1], carried),))
         if settings and of_settings:
             only = {day: {SETTINGS} for day in chain}
-            jobs = [self._job(u, {SETTINGS}, settings, only) for u in of_settings.values()]
+            later = of_settings.values()
+            jobs = [self._job(unit, {SETTINGS}, only, days[-1], carried) for unit in later]
             self.later.append(tuple(jobs))
-        for group in _in_tens(sorted(unrolled)):
-            names = {name for day in group for name in unrolled[day]}
-            pieces = {n: tuple(unrolled[d][n] for d in group if n in unrolled[d]) for n in names}
+        for group in by_file(unrolled, days[-1]):
+            pieces: defaultdict[str, list[Piece]] = defaultdict(list)
+            for day in group:
+                for name, piece in unrolled[day].items():
+                    pieces[name].append(piece)
             self.chains.append((RollupJob(self._site, system, dict(sorted(pieces.items()))),))
 
     def _settings_days(self, system: str, days: Sequence[date], work: Work) -> list[date]:
@@ -408,40 +463,67 @@ class Plan:
     def _job(
         self,
         unit: Unit,
-        names: Iterable[str],
-        settings: Work | None,
-        missing: Mapping[date, Iterable[str]],
+        names: Collection[str],
+        missing: Mapping[date, Collection[str]],
+        last: date,
+        carried: dict[date, Piece],
     ) -> UnitJob:
-        computed = set(names)
-        expected = {
-            work.lineage.name: {
-                day: work.state.expected[unit.system, day]
-                for day in unit.days
-                if work.lineage.name in {*missing.get(day, ())}
-            }
-            for work in self.works
-            if work.lineage.name in computed
-        }
-        carried = None
-        if settings and SETTINGS in computed and unit.previous:
-            carried = self._carried((unit.system, unit.previous), settings.state)
+        """The job that computes some reductions of a unit.
+
+        Args:
+            last: the last day of the system.
+            carried: pieces of settings by day, of jobs so far; those of this one are added.
+        """
+        entries: dict[str, list[Entry]] = {}
+        previous = None
+        for work in (work for work in self.works if work.lineage.name in names):
+            name, expected = work.lineage.name, work.state.expected
+            days = [day for day in unit.days if name in missing.get(day, ())]
+            entries[name] = [
+                entry_of_days(
+                    name, INTERVAL, unit.system, {d: (expected[unit.system, d], "") for d in group}
+                )
+                for group in by_file(days, last)
+            ]
+            if name == SETTINGS and unit.previous:
+                previous = self._carried((unit.system, unit.previous), work.state, carried)
+        carried |= {p.day: p for entry in entries.get(SETTINGS, ()) for p in entry.pieces()}
         of_runs = [w for w in self.whole if w.lineage.of_runs and not w.is_kept]
         whole = (w.entry for w in of_runs if self._is_all(unit))
-        return UnitJob(self._site, unit, expected, carried, tuple(whole))
+        return UnitJob(self._site, unit, entries, previous, tuple(whole))
 
-    def _carried(self, day: Day, state: ByDay) -> Piece | None:
+    def _carried(self, day: Day, state: ByDay, carried: Mapping[date, Piece]) -> Piece | None:
         """The piece with the settings at the end of a day: stored, or still to be computed."""
         if pieces := state.pieces.get(day):
             return pieces.get(INTERVAL) or next(iter(pieces.values()))
-        if day in state.pruned:
-            return None
-        return next(entry_of_day(SETTINGS, INTERVAL, day, state.expected[day]).pieces())
+        return carried.get(day[1])
+
+    def by_day(self, chain: Chain) -> list[Chain]:
+        """Jobs of the single days of a unit that failed; settings stay together.
+
+        A day that cannot be read, or is too large, stops no others. Empty if there is one day.
+        """
+        job = chain[0]
+        if not isinstance(job, UnitJob) or len(job.unit.days) == 1 or {*job.missing} == {SETTINGS}:
+            return []
+        dumps = [dump for dump in self._dumps if dump.system == job.system]
+        parts = []
+        if settings := job.missing.get(SETTINGS):
+            parts.append(replace(job, missing={SETTINGS: settings}, whole=()))
+        for unit in units(dumps, days_of(dumps), job.unit.days, 0):
+            (day,) = unit.days
+            entries = {
+                name: [
+                    entry_of_days(name, INTERVAL, job.system, {day: entry.days[day]})
+                    for entry in some
+                    if day in entry.days
+                ]
+                for name, some in job.missing.items()
+                if name != SETTINGS
+            }
+            parts.append(UnitJob(job.site, unit, entries))
+        return [(part,) for part in parts]
 
     def _is_all(self, unit: Unit) -> bool:
         """Whether a unit covers all dumps and days of the store."""
         return len(unit.basis.others) == len(self._dumps) and [*unit.days] == days_of(self._dumps)
-
-
-def _in_tens(days: Sequence[date]) -> Iterator[Sequence[date]]:
-    for place in range(0, len(days), 10):
-        yield days[place : place + 10]

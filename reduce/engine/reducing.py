@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from ...config import Settings
@@ -27,7 +28,7 @@ from .database import ReductionDatabase, Result
 from .planning import Chain, DaySelection, Done, Plan, Whole
 
 Advance = Callable[[int, int], None]
-"""Progress callback: number of finished units, total number."""
+"""Progress callback: number of results so far (of a reduction and a day), total number."""
 ALL_DAYS = "what is of all days"
 
 
@@ -106,7 +107,8 @@ def reduce_selected(
     store, notes = without_damaged_runs(store)
     remember(store)
     with writing(store.root):
-        plan = Plan(store, chosen, settings.shifts.values(), limits.share(engine.jobs), selection)
+        shared, shifts = limits.share(engine.jobs), settings.shifts.values()
+        plan = Plan(store, chosen, shifts, shared, selection, engine.jobs)
         plan.describe()
         record_definitions(store, views)
         coordinator = _Coordinator(store, plan, engine, advance or (lambda _done, _of: None))
@@ -131,7 +133,8 @@ class _Coordinator:
     def __init__(self, store: Store, plan: Plan, engine: Engine, advance: Advance) -> None:
         self.store, self.plan, self.engine, self.advance = store, plan, engine, advance
         self.reduced = Reduced()
-        self.total = sum(map(len, [*plan.chains, *plan.later]))
+        self.results = 0
+        self.total = sum(job.results for chain in [*plan.chains, *plan.later] for job in chain)
         self.whole: dict[str, Done] = {}
 
     def run_units(self) -> None:
@@ -141,6 +144,7 @@ class _Coordinator:
             StoreError: the results cannot be written; units in progress are abandoned.
         """
         chains = [*self.plan.chains, *self.plan.later]
+        self._advance(0)
         self.reduced.systems = len({job.system for chain in chains for job in chain})
         for wave in (self.plan.chains, self.plan.later):
             for chain, done in self._run(wave):
@@ -149,18 +153,29 @@ class _Coordinator:
                     self._done(name).add(of_unit)
 
     def _run(self, chains: Sequence[Chain]) -> Iterator[tuple[Chain, dict[str, Done]]]:
-        ended = self.reduced.units + len(self.reduced.failures)
-        for number, outcome in self.engine.run(compute, chains):
-            chain = chains[number]
-            ended += len(chain)
-            self.advance(ended, self.total)
-            if outcome.error is None:
+        ended = self.results
+        is_here = isinstance(self.engine, InOrder)
+        function = partial(compute, advance=self._advance) if is_here else compute
+        days: list[Chain] = []
+        for number, outcome in self.engine.run(function, chains):
+            chain, error = chains[number], outcome.error
+            if isinstance(error, StoreError):
+                raise error
+            split = self.plan.by_day(chain) if error else []
+            days += split
+            ended += 0 if split else sum(job.results for job in chain)
+            self._advance(ended - self.results)
+            if error is None:
                 yield chain, outcome.result or {}
-            elif isinstance(outcome.error, StoreError):
-                raise outcome.error
-            else:
+            elif not split:
                 name = " and ".join(dict.fromkeys([str(chain[0]), str(chain[-1])]))
-                self.reduced.failures.append(Failure(name, outcome.error))
+                self.reduced.failures.append(Failure(name, error))
+        if days:
+            yield from self._run(days)
+
+    def _advance(self, results: int) -> None:
+        self.results += results
+        self.advance(self.results, self.total)
 
     def _done(self, name: str) -> Done:
         works = (work.done for work in self.plan.works if work.lineage.name == name)

@@ -1,6 +1,6 @@
-"""Roll-ups: a reduction aggregated to 15 minutes or an hour, kept longer than its intervals.
+"""Roll-ups: a reduction aggregated to an hour, kept longer than its intervals.
 
-A roll-up has a row for each object and span, over the whole span and over the hours of each shift.
+A roll-up has a row for each object and hour, over the whole hour and over each shift's part of it.
 It holds the sums that a report needs, so that a line is computed from sums as for intervals. For
 each metric that a report shows it also has the mean (by sums), the maximum and the 95th percentile
 of the intervals.
@@ -21,27 +21,22 @@ from ...core.sql import FINE_PARTS, exact
 from .metric import TIME, MetricKind, ReportColumn
 from .report_set import Lines, reports
 
-HOUR = timedelta(hours=1)
-LEVELS = {"15m": timedelta(minutes=15), "hour": HOUR}
-"""Level of roll-ups -> length of the span of a row, the finest first."""
+LEVEL, HOUR = "hour", timedelta(hours=1)
+"""The level of roll-ups, and the length of the span of a row."""
 
 EVER = ""
 """Name of the shift for rows that cover the whole span."""
-ROWS, SHIFTS, SUMS = "_rows", "_shifts", "_sums"
-"""Input relations of a roll-up: the rows of a day, the shifts, and the sums of the finest level."""
-SHIFT_ENDS = "_shift_ends"
-"""Relation of interval ends and the shifts that they belong to."""
+SHIFTS, SHIFT_ENDS = "_shifts", "_shift_ends"
+"""Input relations of a roll-up: the shifts, and the interval ends that belong to them."""
 _SPAN = {
-    "intervals": ("count(*)", "CAST(sum(intervals) AS BIGINT)"),
-    "begins": (f"min({TIME} - to_microseconds(CAST(seconds * 1e6 AS BIGINT)))", "min(begins)"),
-    "ends": (f"max({TIME})", "max(ends)"),
-    "seconds": (f"sum({exact('seconds')})", "sum(seconds)"),
+    "intervals": "count(*)",
+    "begins": f"min({TIME} - to_microseconds(CAST(seconds * 1e6 AS BIGINT)))",
+    "ends": f"max({TIME})",
+    "seconds": f"sum({exact('seconds')})",
 }
-"""Columns about the span: aggregates over rows, and over finer sums."""
+"""Aggregates about the span."""
 NEARLY_ALL = 20
 """Fewest values of which the 95th percentile by nearest rank is below the maximum."""
-_ROWS_OF_SHIFTS = f"{ROWS} JOIN {SHIFT_ENDS} USING ({TIME})"
-_MEASURED = f"{_ROWS_OF_SHIFTS}\n  WHERE seconds IS NOT NULL"
 
 
 @dataclass(frozen=True)
@@ -54,54 +49,49 @@ class Rollup:
 
     @functools.cached_property
     def definition(self) -> str:
-        """The SQL of all levels, from which the version of roll-ups is computed."""
-        levels = [self.select(level, "system", depth) for level in LEVELS for depth in (1, 2)]
-        return ";\n".join([self.sums(), *levels])
+        """The SQL from which the version of roll-ups is computed."""
+        return ";\n".join(self.select("rows", "system", depth) for depth in (1, 2))
 
-    def sums(self) -> str:
-        """The query of the sums of the finest level, the input of all levels, as SQL."""
-        columns = {name: over_rows for name, (over_rows, _) in self._summed().items()}
-        return self._grouped(LEVELS["15m"], columns, _MEASURED)
-
-    def select(self, level: str, system: str, depth: int) -> str:
-        """The query of one level, as SQL, ordered by shift, span and object.
+    def select(self, rows: str, system: str, depth: int) -> str:
+        """The query of the roll-ups of some rows, as SQL.
 
         Args:
-            system: the system of the rows, as SQL.
-            depth: how many of the greatest values the percentile needs at most (`depth_of`).
+            rows: the intervals, all of one system: a relation, as SQL.
+            system: their system, as SQL.
+            depth: how many of the greatest values the percentile needs at most (`DEPTH`).
         """
-        length = LEVELS[level]
-        columns = {name: over_sums for name, (_, over_sums) in self._summed().items()}
-        shown = dict.fromkeys([*_SPAN, *self._doubts], "")
-        highs = {}
+        columns, shown = dict(_SPAN), dict.fromkeys([*_SPAN, *self._doubts], "")
         for column in self.shown:
-            shown |= {part.name: part.computed for part in _parts(column)}
+            for part in _parts(column):
+                shown[part.name] = part.computed
+                columns |= {part.name: part.over_rows} if part.over_rows else {}
             if value := _value(column):
                 high = f"{column.name}_p95"
                 shown[high] = f"{column.name}_max" if depth == 1 else ""
-                # Rank in descending order from 1: of 20 values the second.
-                place = f"1 + count({value}) // {NEARLY_ALL}"
-                highs[high] = f"CAST(list_extract(max({value}, {depth}), {place}) AS DOUBLE)"
-        tables = [f"summed AS (\n{self._grouped(length, columns, SUMS)})"]
+                if depth > 1:  # rank in descending order from 1: of 20 values the second
+                    place = f"1 + count({value}) // {NEARLY_ALL}"
+                    columns[high] = f"CAST(list_extract(max({value}, {depth}), {place}) AS DOUBLE)"
+        of_shifts = f"{rows} JOIN {SHIFT_ENDS} USING ({TIME})"
+        measured = f"{of_shifts}\n  WHERE seconds IS NOT NULL"
+        tables = [f"summed AS (\n{self._grouped(columns, measured)})"]
         joined = f"summed AS s JOIN {SHIFTS} USING (shift_id)"
         if self._doubts:
-            tables.append(f"doubt AS (\n{self._grouped(length, self._doubts, _ROWS_OF_SHIFTS)})")
-            joined += f" LEFT JOIN doubt AS d ON {self._same('d')}"
-        if depth > 1 and highs:
-            tables.append(f"high AS (\n{self._grouped(length, highs, _MEASURED)})")
-            joined += f" JOIN high AS h ON {self._same('h')}"
+            tables.append(f"doubt AS (\n{self._grouped(self._doubts, of_shifts)})")
+            keys = ("shift_id", TIME, *self.keys)
+            same = " AND ".join(f"d.{key} IS NOT DISTINCT FROM s.{key}" for key in keys)
+            joined += f" LEFT JOIN doubt AS d ON {same}"
         places = [f"s.{name}" for name in (TIME, *self.keys)]
         listed = [f"{sql} AS {name}" if sql else name for name, sql in shown.items()]
         return (
             f"WITH {', '.join(tables)}\n"
             f"SELECT shift, hours, {', '.join([f'{system} AS system', *places, *listed])}\n"
-            f"FROM {joined} ORDER BY {', '.join(['shift', *places])}"
+            f"FROM {joined}"
         )
 
-    def depth_of(self, level: str) -> str:
-        """The query that computes `depth` of a level from the finest sums, as SQL."""
-        counts = self._grouped(LEVELS[level], {"n": "sum(intervals)"}, SUMS)
-        return f"SELECT CAST(1 + coalesce(max(n), 0) // {NEARLY_ALL} AS BIGINT) FROM ({counts})"
+    @property
+    def order(self) -> str:
+        """The columns that rows are ordered by, as SQL."""
+        return ", ".join(["shift", TIME, *self.keys])
 
     @property
     def has_doubts(self) -> bool:
@@ -114,18 +104,8 @@ class Rollup:
         doubts = {"doubted": "count(doubts)", "doubts": "all_doubts(doubts)"}
         return doubts if self.has_doubts else {}
 
-    def _same(self, other: str) -> str:
-        """SQL condition: a row of another query has the same shift, span and object."""
-        keys = ("shift_id", TIME, *self.keys)
-        return " AND ".join(f"{other}.{key} IS NOT DISTINCT FROM s.{key}" for key in keys)
-
-    def _summed(self) -> dict[str, tuple[str, str]]:
-        """Summed columns: aggregates over rows, and over finer sums."""
-        parts = (part for column in self.shown for part in _parts(column) if part.over_rows)
-        return _SPAN | {part.name: (part.over_rows, part.over_sums) for part in parts}
-
-    def _grouped(self, length: timedelta, columns: Mapping[str, str], relation: str) -> str:
-        end = bucket(length)
+    def _grouped(self, columns: Mapping[str, str], relation: str) -> str:
+        end = bucket(HOUR)
         groups = ["shift_id", end, *self.keys]
         listed = ["shift_id", f"{end} AS {TIME}", *self.keys]
         listed += [f"{sql} AS {name}" for name, sql in columns.items()]
@@ -190,14 +170,13 @@ def hours_of(shifts: Iterable[Shift]) -> str:
 class _Part(NamedTuple):
     """A roll-up column for a report column, documented by `doc` and the text of column `about`.
 
-    As SQL, either aggregates over rows and over finer sums, or what it is computed from.
+    As SQL, either an aggregate over rows, or what it is computed from.
     """
 
     name: str
     doc: str
     about: str = ""
     over_rows: str = ""
-    over_sums: str = ""
     computed: str = ""
 
 
@@ -210,25 +189,23 @@ def _parts(column: ReportColumn) -> Iterator[_Part]:
             known = f"CAST(sum(CASE WHEN {under} IS NOT NULL THEN {over} END) AS DOUBLE)"
             measured = f"CAST(sum(CASE WHEN {over} IS NOT NULL THEN {time} END) AS DOUBLE)"
             yield _Part(name, "Mean, by sums.", name, computed=_quotient(amount, column, elapsed))
-            yield _Part(amount, f"Sum where {under} is known.", over, known, f"sum({amount})")
-            yield _Part(elapsed, f"Sum where {over} is known.", under, measured, f"sum({elapsed})")
+            yield _Part(amount, f"Sum where {under} is known.", over, known)
+            yield _Part(elapsed, f"Sum where {over} is known.", under, measured)
         case MetricKind.TOTAL:
             yield _Part(name, "Sum.", name, computed=_quotient(of_sums, column, ""))
-            yield _Part(of_sums, "Sum.", over, f"CAST(sum({over}) AS DOUBLE)", f"sum({of_sums})")
+            yield _Part(of_sums, "Sum.", over, f"CAST(sum({over}) AS DOUBLE)")
         case MetricKind.LEVEL:
             of_samples, number = sum_of(name), count_of(name)
             total = f"CAST(sum({exact(name, FINE_PARTS)}) AS DOUBLE)"
             mean = f"{of_samples} / nullif({number}, 0)"
             yield _Part(name, "Mean of the samples.", name, computed=mean)
-            yield _Part(of_samples, "Sum of the samples.", name, total, f"sum({of_samples})")
-            count = f"CAST(sum({number}) AS BIGINT)"
-            yield _Part(number, f"Samples that {name} is known of.", "", f"count({name})", count)
+            yield _Part(of_samples, "Sum of the samples.", name, total)
+            yield _Part(number, f"Samples that {name} is known of.", "", f"count({name})")
         case _:
-            latest = f"arg_max({name}, {TIME})", f"arg_max({name}, ends)"
-            yield _Part(name, "As of the last interval.", name, *latest)
+            yield _Part(name, "As of the last interval.", name, f"arg_max({name}, {TIME})")
             return
-    greatest = f"CAST(max({_value(column)}) AS DOUBLE)", f"max({name}_max)"
-    yield _Part(f"{name}_max", "The greatest of the intervals.", name, *greatest)
+    greatest = f"CAST(max({_value(column)}) AS DOUBLE)"
+    yield _Part(f"{name}_max", "The greatest of the intervals.", name, greatest)
 
 
 def _value(column: ReportColumn) -> str:
@@ -283,3 +260,9 @@ def bucket(by: LineLength | None, zone: str = "UTC") -> str:
     if not isinstance(by, str) and by <= HOUR:  # an hour that occurs twice has two lines
         return f"{end} - ({local} - {utc})"
     return f"timezone('UTC', timezone('{zone}', {end}))"
+
+
+DEPTH = f"""
+SELECT CAST(1 + coalesce(max(n), 0) // {NEARLY_ALL} AS BIGINT) FROM (
+  SELECT count(*) AS n FROM {SHIFT_ENDS} WHERE shift_id = 0 GROUP BY {bucket(HOUR)})"""
+"""The query of how many of the greatest values the percentile of an hour needs at most."""

@@ -21,7 +21,17 @@ from ...render.printing import Style
 from ...store.catalogue.connection import levels_of
 from ..metrics.metric import TIME, MetricKind, ReportColumn
 from ..metrics.report_set import Lines, Report
-from ..metrics.rollups import LEVELS, amount_of, bucket, count_of, hours, rollup_of, sum_of, time_of
+from ..metrics.rollups import (
+    HOUR,
+    LEVEL,
+    amount_of,
+    bucket,
+    count_of,
+    hours,
+    rollup_of,
+    sum_of,
+    time_of,
+)
 from .cells import UTC_ZONE
 from .narrowing import LINES, Objects, Sort, is_of_objects
 
@@ -402,9 +412,6 @@ def shift_condition(shift: Shift, column: str) -> tuple[str, list[Any]]:
     return text, [shift.zone, shift.zone, shift.begins, shift.zone, shift.zone, shift.ends]
 
 
-_NAMES = {"15m": "15 minutes", "hour": "an hour"}
-
-
 def source_of(
     con: duckdb.DuckDBPyConnection,
     definition: Report,
@@ -429,36 +436,31 @@ def source_of(
     coarse = [day for day, names in levels.items() if names and "interval" not in names]
     if not coarse:
         return fine, ()
-    level = next((name for name in LEVELS if all(name in levels[day] for day in coarse)), "")
-    if not level:
-        return fine, (f"{_days(coarse)} left out: no one level of roll-ups covers them.",)
-    _check_shift(con, definition, span, level)
+    _check_shift(con, definition, span)
     if by is not None:
-        _check_zone(level, coarse, zone)
+        _check_zone(coarse, zone)
     relation, shift = f'rollup."{definition.reduction}"', span.shift
-    source = Source(relation, level)
+    source = Source(relation, LEVEL)
     if shift is not None:
-        source = Source(relation, level, shift.name, hours(shift))
+        source = Source(relation, LEVEL, shift.name, hours(shift))
     notes = [
         f"The intervals of {_days(coarse)} are no longer kept: this rests on roll-ups, each of"
-        f" {_NAMES[level]}."
+        " an hour."
     ]
-    absent = [day for day, names in levels.items() if level not in names]
+    absent = [day for day, names in levels.items() if LEVEL not in names]
     if absent:
         notes.append(f"{_days(absent)} left out: not rolled up yet (cpmon reduce does it).")
     return source, tuple(notes)
 
 
-def _check_shift(
-    con: duckdb.DuckDBPyConnection, definition: Report, span: Span, level: str
-) -> None:
+def _check_shift(con: duckdb.DuckDBPyConnection, definition: Report, span: Span) -> None:
     """Check that the roll-ups were computed for the current hours of the shift."""
     if span.shift is None:
         return
     rows: list[Any] = con.execute(
         f'SELECT DISTINCT shift, hours FROM rollup."{definition.reduction}"'
         " WHERE system = ? AND level = ? AND shift <> '' ORDER BY ALL",
-        [span.system, level],
+        [span.system, LEVEL],
     ).fetchall()
     if (span.shift.name, hours(span.shift)) not in rows:
         raise CpmonError(
@@ -470,12 +472,12 @@ def _check_shift(
         )
 
 
-def _check_zone(level: str, days: list[date], zone: ZoneInfo) -> None:
-    """Check that lines of the zone align with roll-ups, which start on UTC hours or quarters."""
+def _check_zone(days: list[date], zone: ZoneInfo) -> None:
+    """Check that lines of the zone align with roll-ups, which start on UTC hours."""
     offsets = (datetime.combine(day, time(), UTC).astimezone(zone).utcoffset() for day in days)
-    if any((offset or timedelta()) % LEVELS[level] for offset in offsets):
+    if any((offset or timedelta()) % HOUR for offset in offsets):
         raise CpmonError(
-            f"days and hours of {zone.key} cannot be told from roll-ups of {_NAMES[level]}",
+            f"days and hours of {zone.key} cannot be told from roll-ups of an hour",
             code="time-zone-not-rolled-up",
             expected=f"intervals, or a zone that is whole hours from UTC: {_days(days)}",
             effect="nothing is shown, rather than lines that begin at other times",

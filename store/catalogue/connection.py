@@ -400,12 +400,12 @@ def _rows(store: Store, result: Kept, live: str) -> str:
 
 
 def _rollup_view(store: Store, reduction: str, result: Kept) -> Documented:
-    """View `rollup.X`: the roll-ups of a reduction, of all levels."""
+    """View `rollup.X`: the roll-ups of a reduction."""
     schema = schema_of(store, result.newest(LEVELS[1:]))
     documented = meanings(store, reduction)
     column_docs = {c: documented.get(c, "Meaning not known.") for c in schema.names}
     columns = ", ".join(map(name, column_docs))
-    column_docs = {"level": "Length of what a row covers: 15m or hour.", **column_docs}
+    column_docs = {"level": "Length of what a row covers: hour.", **column_docs}
     rows = kept_rows(store, result.rollups, hive=True, union=not result.is_uniform)
     title = f"Roll-ups of {reduction}: sums; mean, max and 95th percentile of what is shown."
     return Documented(

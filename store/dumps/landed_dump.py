@@ -46,6 +46,7 @@ class LandedDump(msgspec.Struct, frozen=True, gc=False):
         stored_size: size of the source file in bytes; None for a pipe.
         pruned: its samples were removed; reductions of them remain.
         decoding: what else determines its rows: releases, layouts and version of cpmon.
+        decoded_bytes: size of its decoded records.
     """
 
     folder: str
@@ -61,6 +62,7 @@ class LandedDump(msgspec.Struct, frozen=True, gc=False):
     first_nominal: bool = True
     pruned: bool = False
     decoding: str = ""
+    decoded_bytes: int = 0
 
     @property
     def is_merged(self) -> bool:
@@ -82,6 +84,12 @@ class LandedDump(msgspec.Struct, frozen=True, gc=False):
     def rank(self) -> tuple[int, bool, str]:
         """Sort key of several lines about one dump; the least wins: newest month, then pruned."""
         return -self.generation, not self.pruned, self.folder
+
+
+class _Bytes(msgspec.Struct, frozen=True, gc=False):
+    """How the bytes of a dump were accounted for."""
+
+    decoded: int = 0
 
 
 class _Entry(msgspec.Struct, gc=False):
@@ -106,6 +114,7 @@ class _Entry(msgspec.Struct, gc=False):
     release: str = ""
     given_release: str = ""
     cpmon: str = ""
+    bytes: _Bytes = _Bytes()
 
 
 _DECODER = msgspec.json.Decoder(_Entry)
@@ -193,6 +202,7 @@ def _dump(entry: _Entry) -> LandedDump:
         entry.first_nominal,
         entry.pruned_at is not None,
         f"{entry.release}\0{entry.given_release}\0{entry.layouts}\0{entry.cpmon}",
+        entry.bytes.decoded,
     )
 
 

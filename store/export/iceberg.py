@@ -45,7 +45,7 @@ NAMESPACES = (LANDED, REDUCED, ROLLUP)
 """Landed tables, results of reductions by interval or run, and roll-ups."""
 
 _DAY = "Day of the first record of the dump, UTC."
-_LEVEL = "Length of what a row covers: 15m or hour."
+_LEVEL = "Length of what a row covers: hour."
 
 
 @dataclass(frozen=True)

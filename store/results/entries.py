@@ -11,8 +11,9 @@ own metadata as well, so that the manifest can be made again.
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import date
 from typing import Annotated, TypeVar
@@ -112,17 +113,21 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
             yield Piece(self.level, self.system, day, version, shifts, self.file, month)
 
 
-def entry_of_day(result: str, level: str, where: Day, version: str, shifts: str = "") -> Entry:
-    """The entry of the file of a single day."""
-    system, day = where
-    name = f"{day}-{version}.{shifts}" if shifts else f"{day}-{version}"
-    file = result_file(result, level, system, f"{name}.parquet")
-    return Entry(result, file, level, system, {day: (version, shifts)})
+def entry_of_days(
+    result: str, level: str, system: str, days: Mapping[date, tuple[str, str]]
+) -> Entry:
+    """The entry of the file of a day, or of several days of a month.
 
-
-def result_file(result: str, level: str, system: str, own_name: str) -> str:
-    """Path of a file of results by time below the store."""
-    return f"{FOLDER}/{result}/level={level}/system={quote(system, safe='')}/{own_name}"
+    Args:
+        days: in order, each with the version of its piece, and of its shifts.
+    """
+    (first, (version, shifts)), *others = days.items()
+    name = f"{first}-{version}.{shifts}" if shifts else f"{first}-{version}"
+    if others:
+        digest = hashlib.blake2b(repr(dict(days)).encode(), digest_size=8).hexdigest()
+        name = f"{first:%Y-%m}.{digest}"
+    folder = f"{FOLDER}/{result}/level={level}/system={quote(system, safe='')}"
+    return Entry(result, f"{folder}/{name}.parquet", level, system, dict(days))
 
 
 class _Head(msgspec.Struct):

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import date, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from ...core.errors import CpmonError, UnreadableError
-from ...core.grace_period import DAY
+from ...core.grace_period import day_condition
 from ...core.sql import text, union_all
 from ..dumps.store import Store
 from ..files.disk import disk_error
@@ -93,10 +94,16 @@ def kept_rows(
     return union_all(parts)
 
 
-def is_one_of(days: Sequence[Day]) -> str:
+def is_one_of(days: Iterable[Day]) -> str:
     """SQL condition on system and interval end: the row belongs to one of the days."""
-    listed = ", ".join(f"({text(system)}, DATE '{day}')" for system, day in days)
-    return f"((system, {DAY}) IN ({listed}))"
+    spans: list[tuple[str, date, date]] = []
+    for system, day in sorted(days):
+        if spans and spans[-1][0] == system and spans[-1][2] + timedelta(days=1) == day:
+            spans[-1] = (system, spans[-1][1], day)
+        else:
+            spans.append((system, day, day))
+    each = [f"(system = {text(s)} AND {day_condition(first, last)})" for s, first, last in spans]
+    return f"({' OR '.join(each)})"
 
 
 def _parquet(store: Store, files: Sequence[str], *, hive: bool, union: bool) -> str:

@@ -6,7 +6,6 @@ name. A day that is computed again has its own file until the next merge.
 
 from __future__ import annotations
 
-import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,7 +19,7 @@ from ..dumps.store import Store
 from ..files.plain_paths import path_text
 from ..sandbox.sandbox import Limits, limit
 from ..views.database import database
-from .entries import Entries, Entry, Piece, replace, result_file, tidy
+from .entries import Entries, Entry, Piece, entry_of_days, replace, tidy
 from .kept_files import QueryWriter, files_of, kept_rows
 from .lineage import Lineage
 from .reduced import ByDay, by_day, versions_of
@@ -104,14 +103,12 @@ def _merge(
     merged: list[Entry] = []
     for (reduction, level), group in pieces.items():
         days = {piece.day: (piece.version, piece.shifts) for piece in group}
-        digest = hashlib.blake2b(repr(days).encode(), digest_size=8).hexdigest()
-        own_name = f"{group[0].day:%Y-%m}.{digest}.parquet"
-        target = result_file(reduction, level, group[0].system, own_name)
-        merged.append(Entry(reduction, target, level, group[0].system, days))
+        merged.append(entry_of_days(reduction, level, group[0].system, days))
+        target, path = merged[-1].file, scratch / "merged"
         rows = kept_rows(store, files_of(group), union=True)
         with _readable(store.files.uri(target)):
-            writer.write_query(f"SELECT * FROM {rows}", scratch / own_name, merged[-1])
-        store.files.publish({target: scratch / own_name})
+            writer.write_query(f"SELECT * FROM {rows}", path, merged[-1])
+        store.files.publish({target: path})
     new = {entry.file for entry in merged}
     old = [piece for group in pieces.values() for piece in group if piece.file not in new]
     replace(store, merged, old)

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from ..views.views import View
 
 INTERVAL = "interval"
-LEVELS = (INTERVAL, "15m", "hour")
+LEVELS = (INTERVAL, "hour")
 """From the finest to the coarsest. Days are aggregated on read, since they depend on the time zone:
 a report by days over 30 days with 400 users takes 0.9 s of processor time, by hours 0.7 s."""
 

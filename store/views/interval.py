@@ -309,7 +309,9 @@ def _judged(layout: Layout, counters: Sequence[_Counter], sampled: str) -> str:
     falls = [*_falls(_watched(owner, counters)), _is_old(_watched(owner, _counters(layout)))]
     judged = [*falls, *(f"{sql} AS _exceeds_{n}" for n, sql in enumerate(exceeds))]
     return f"""
-      WITH ticks AS (SELECT system, dump, interval_end, previous_end FROM meta.interval),
+      WITH ticks AS (
+        SELECT system, dump, interval_end, previous_end,
+          row_number() OVER (ORDER BY system, interval_end, dump) AS _place FROM meta.interval),
       ends AS (
         SELECT DISTINCT system, interval_end, previous_end FROM ticks
         WHERE previous_end IS NOT NULL),
@@ -419,7 +421,7 @@ def _sampled(
         SELECT {", ".join(columns)}
         FROM {rows} AS r {joins}
         WINDOW w AS (
-          PARTITION BY {partition} ORDER BY r.interval_end, r.dump, r.record_offset)"""
+          PARTITION BY {partition} ORDER BY i._place, r.record_offset)"""
 
 
 def _elapsed(owner: Owner) -> str:

@@ -35,7 +35,6 @@ store = "store"
 [retention]
 raw = "2d"
 interval = "2d"
-15m = "2d"
 [[inbox]]
 folder = "inbox"
 patterns = ["ALPHA-*.mon"]

@@ -52,7 +52,7 @@ to = "18:00"
 [retention]
 raw = "30d"
 interval = "90d"
-15m = "1y"
+hour = "1y"
 
 [exceptions.processor-busy]
 limit = 95
@@ -96,7 +96,7 @@ def test_a_file_is_read_to_its_last_key(tmp_path: Path):
     assert (found.release("VM.1"), found.release("VM2")) == ("7.3.0", "")
     assert (found.format_of("report"), found.format_of("query")) == ("text", "csv")
     assert found.shift("prime").days == (1, 2, 3, 4, 5)
-    assert found.retention == {"raw": "30d", "interval": "90d", "15m": "1y"}
+    assert found.retention == {"raw": "30d", "interval": "90d", "hour": "1y"}
     assert [inbox.folder for inbox in found.inboxes] == [Path("/in")]
     assert found.place("inbox[0].patterns") == f"{found.file}: inbox[0].patterns, line 29"
 

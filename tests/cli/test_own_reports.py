@@ -163,7 +163,7 @@ def test_it_is_reduced_and_rolled_up_by_any_process(site: Path, cpmon: Cpmon, jo
     answer = cpmon("reduce", "moves", "--jobs", jobs)
     assert answer.status is Status.DONE, answer.err
     kept = {file.parent.parent.name for file in (site / "perf/reduced/moves").rglob("*.parquet")}
-    assert kept == {"level=interval", "level=15m", "level=hour"}
+    assert kept == {"level=interval", "level=hour"}
     assert rates(cpmon) == {1: 20, 0: 10}
     (site / "reports/moves.sql").write_text(VIEW.replace("s.plsmvb2g", "2 * s.plsmvb2g"))
     assert rates(cpmon) == {1: 40, 0: 20}, "a kept result of another definition is not read"

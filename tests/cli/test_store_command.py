@@ -66,7 +66,7 @@ def test_what_is_old_goes_and_reports_say_so(cpmon: Cpmon, reduced: Path):
     assert not [file for file in files(reduced) if "level=interval" in str(file)]
     assert not list(reduced.rglob("useact.parquet"))
     text = " ".join(cpmon("report", "SYSTEM_SUMMARY_BY_TIME", "--store", reduced).text.split())
-    assert "this rests on roll-ups, each of 15 minutes" in text
+    assert "this rests on roll-ups, each of an hour" in text
 
 
 def test_ages_beyond_the_calendar_keep_everything(cpmon: Cpmon, reduced: Path):
@@ -89,7 +89,7 @@ def test_retention_stands_in_the_settings(cpmon: Cpmon, reduced: Path):
 
 
 def test_hours_that_would_be_computed_again_stay(cpmon: Cpmon, reduced: Path):
-    words = ["store", "prune", "--store", reduced, "--keep", "interval=1d,15m=1d,hour=1d"]
+    words = ["store", "prune", "--store", reduced, "--keep", "interval=1d,hour=1d"]
     assert cpmon(*words).err == ""
     answer = cpmon(*words)
     assert answer.text == "0 files removed, 0 bytes\n"

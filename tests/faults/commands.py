@@ -176,7 +176,7 @@ COMMANDS = {
     "store prune": Command(
         old,
         (
-            *("store", "prune", *STORE, "--keep", "interval=1d,15m=2d", "--raw", "1d"),
+            *("store", "prune", *STORE, "--keep", "interval=1d,hour=2d", "--raw", "1d"),
             *("--as-of", "2001-12-20"),
         ),
     ),

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from bench.copies import pieces
 from cpmon.cli.main import Status, run
 from cpmon.config import Settings
 from cpmon.jobs.processes import Processes
@@ -21,7 +22,7 @@ from cpmon.reduce.engine.planning import DaySelection
 from cpmon.reduce.engine.reducing import reduce, reduce_selected
 from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store, connect
-from tests.fleet import fleet, pieces
+from tests.fleet import fleet
 from tests.waiting import PATIENCE_S, wait_until
 
 FEW = ("user_classes_by_time", "dasd_by_control_unit", "system_config", "run_summary")

@@ -203,7 +203,7 @@ def test_kept_hours_are_forecast_from_a_dump_on(store: Store):
 def test_hours_are_all_that_is_needed(store: Store, tmp_path: Path):
     before = told(store, threshold=90.0)
     other = store_of_months(tmp_path, DATA)
-    kept = retention({"interval": "1d", "15m": "1d"}, str)
+    kept = retention({"interval": "1d"}, str)
     prune(other, plan(other, reductions(), kept, date(2010, 1, 1)))
     after = told(other, threshold=90.0)
     assert after.result.table.equals(before.result.table)

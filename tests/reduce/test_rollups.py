@@ -26,13 +26,13 @@ from cpmon.config.moments import Shift
 from cpmon.core.errors import CpmonError
 from cpmon.generate import load_scenario, write_run
 from cpmon.ingest import ingest
-from cpmon.reduce.engine.computing import roll_up
+from cpmon.reduce.engine.computing import create_shifts, roll_up
 from cpmon.reduce.engine.database import ReductionDatabase
 from cpmon.reduce.engine.reducing import reduce
 from cpmon.reduce.metrics import rollups
 from cpmon.reduce.metrics.metric import MetricKind, ReportColumn
 from cpmon.reduce.metrics.report_set import Lines, reports
-from cpmon.reduce.metrics.rollups import LEVELS, ROWS, SHIFT_ENDS, SUMS, Rollup, rollup_of
+from cpmon.reduce.metrics.rollups import SHIFT_ENDS, Rollup, rollup_of
 from cpmon.reduce.reductions.reductions import reduction, reductions
 from cpmon.reduce.reports.report import report
 from cpmon.reduce.reports.report_names import report_names
@@ -99,14 +99,16 @@ def database() -> ReductionDatabase:
     return ReductionDatabase(Store(folder / "store", create=True), reductions(), folder)
 
 
-def tables(rows: pa.Table, *shifts: Shift) -> dict[str, pa.Table]:
-    """Level -> the roll-up of some rows."""
+def rolled(rows: pa.Table, *shifts: Shift) -> pa.Table:
+    """The roll-up of some rows of the day."""
     with TemporaryDirectory() as folder:
-        piece = Path(folder) / "piece.parquet"
+        piece, file = Path(folder) / "piece.parquet", Path(folder) / "hours"
         pq.write_table(rows, piece)
-        paths = [(Entry("", "", level, "LAB"), Path(folder) / level) for level in LEVELS]
-        roll_up(database(), ROLLUP, f"read_parquet('{piece}')", shifts, paths)
-        return {entry.level: pq.ParquetFile(path).read() for entry, path in paths}
+        days = {(minute(0) + timedelta(days=n)).date(): ("", "") for n in range(2)}
+        depth = create_shifts(database(), shifts, f"read_parquet('{piece}')")
+        entry = Entry("", "", "hour", "LAB", days)
+        roll_up(database(), ROLLUP, f"read_parquet('{piece}')", depth, [(entry, file)])
+        return pq.ParquetFile(file).read()
 
 
 def lines(table: pa.Table, *columns: str) -> list[tuple[Any, ...]]:
@@ -114,8 +116,8 @@ def lines(table: pa.Table, *columns: str) -> list[tuple[Any, ...]]:
     return [tuple(row[column] for column in columns) for row in found]
 
 
-def test_a_quarter_has_sums_of_its_intervals():
-    table = tables(LITERAL)["15m"]
+def test_an_hour_has_sums_of_its_intervals():
+    table = rolled(LITERAL)
     assert lines(table, "device", "interval_end", "intervals", "seconds") == [
         (1, minute(15), 2, 90.0),
         (1, minute(30), 2, 120.0),
@@ -142,7 +144,7 @@ def test_a_quarter_has_sums_of_its_intervals():
 
 
 def test_what_is_never_known_is_null_and_not_zero():
-    table = tables(rows((1, 1, 60, None, None, 0, None)))["hour"]
+    table = rolled(rows((1, 1, 60, None, None, 0, None)))
     (row,) = table.to_pylist()
     unknown = (
         "io_rate",
@@ -161,14 +163,14 @@ def test_the_95th_percentile_is_that_of_the_nearest_rank():
     many = rows(*((n + 1, 1, 60, 30.0 * (n + 1), n, 0, None) for n in range(40)))
     few = rows(*((n + 1, 1, 60, 30.0 * (n + 1), n, 0, None) for n in range(19)))
 
-    assert lines(tables(many)["hour"], "io_rate_max", "io_rate_p95") == [(40.0, 38.0)]
-    assert lines(tables(few)["hour"], "io_rate_max", "io_rate_p95") == [(19.0, 19.0)]
+    assert lines(rolled(many), "io_rate_max", "io_rate_p95") == [(40.0, 38.0)]
+    assert lines(rolled(few), "io_rate_max", "io_rate_p95") == [(19.0, 19.0)]
 
 
 def test_percentiles_of_spans_of_many_sizes_are_told_apart():
     sizes = range(20, 45)
     table = rows(*((n + 1, device, 60, 0.0, n, 0, None) for device in sizes for n in range(device)))
-    found = lines(tables(table)["hour"], "device", "pages_p95")
+    found = lines(rolled(table), "device", "pages_p95")
     assert found == [(size, float(-(-size * 95 // 100) - 1)) for size in sizes]
 
 
@@ -203,7 +205,7 @@ def test_percentiles_of_hours_are_those_of_all_values(
         }
     )
 
-    found = lines(tables(table)["hour"], "pages_max", "pages_p95")
+    found = lines(rolled(table), "pages_max", "pages_p95")
 
     for of, (greatest, high) in enumerate(found):
         known = np.sort(pages[(device == of) & ~unknown])
@@ -214,7 +216,7 @@ def test_percentiles_of_hours_are_those_of_all_values(
 
 @pytest.mark.parametrize(("first", "last"), [(0, 120), (15, 75), (7, 112), (200, 300)])
 def test_a_shift_comes_to_what_its_rows_alone_come_to(first: int, last: int):
-    """Whether it begins and ends with hours, with quarters or between them."""
+    """Whether it begins and ends with hours or between them."""
     everything = rows(
         *(
             (n, device, 60, n * 7 % 23 if n % 11 else None, n % 5, 1, "V" if n % 3 else None)
@@ -229,25 +231,22 @@ def test_a_shift_comes_to_what_its_rows_alone_come_to(first: int, last: int):
     inside = pc.and_(pc.greater(time, begins), pc.less_equal(time, ends))
     chosen = everything.filter(inside)
 
-    of_both = tables(everything, late)
-    alone = tables(chosen)
+    of_both = rolled(everything, late)
+    alone = rolled(chosen)
 
-    for level, table in of_both.items():
-        of_shift = table.filter(pc.equal(table.column("shift"), late.name))
-        assert of_shift.drop_columns(["shift", "hours"]).equals(
-            alone[level].drop_columns(["shift", "hours"])
-        )
+    of_shift = of_both.filter(pc.equal(of_both.column("shift"), late.name))
+    assert of_shift.drop_columns(["shift", "hours"]).equals(alone.drop_columns(["shift", "hours"]))
 
 
 def test_no_rows_are_no_spans():
-    assert [len(table) for table in tables(LITERAL.slice(0, 0)).values()] == [0, 0]
+    assert len(rolled(LITERAL.slice(0, 0))) == 0
 
 
 def test_an_object_without_a_name_is_an_object():
-    found = tables(
+    found = rolled(
         rows((1, None, 60, 1, 1, 1, "A"), (2, None, 60, 2, 2, 2, "B"), (1, 7, 60, 3, 3, 3, "C"))
     )
-    assert sorted(found["hour"].column("pages").to_pylist()) == [1.5, 3.0]
+    assert sorted(found.column("pages").to_pylist()) == [1.5, 3.0]
 
 
 @pytest.mark.parametrize("name", sorted({r.reduction for r in reports().values()}))
@@ -262,12 +261,11 @@ def test_every_report_of_lines_can_be_rolled_up(name: str):
         con = duckdb.connect()
         con.execute(macros())
         con.execute(
-            f"CREATE TABLE {ROWS} AS SELECT {rows.replace(end, typed)};"
+            f"CREATE TABLE rows AS SELECT {rows.replace(end, typed)};"
             f"CREATE TABLE {rollups.SHIFTS} AS SELECT 0 AS shift_id, '' AS shift, '' AS hours;"
-            f"CREATE TABLE {SHIFT_ENDS} AS SELECT 0 AS shift_id, interval_end FROM {ROWS};"
-            f"CREATE TABLE {SUMS} AS {rollup.sums()}"
+            f"CREATE TABLE {SHIFT_ENDS} AS SELECT 0 AS shift_id, interval_end FROM rows"
         )
-        columns = con.sql(rollup.select("hour", "'LAB'", depth=2)).columns
+        columns = con.sql(rollup.select("rows", "'LAB'", depth=2)).columns
         docs = rollup.docs({column.name: column.doc for column in reduction(name).columns})
         assert list(docs) == columns[: len(docs)] == columns
         assert all(docs.values())
@@ -300,12 +298,12 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
         and not name.startswith("VIRTUAL_")
     ],
 )
-def test_a_report_of_quarters_is_the_same_from_roll_ups(stores: Pair, name: str):
+def test_a_report_of_hours_is_the_same_from_roll_ups(stores: Pair, name: str):
     wanted = reports()[name]
-    by = timedelta(minutes=15) if wanted.lines is Lines.TIME else None
+    by = timedelta(hours=1) if wanted.lines is Lines.TIME else None
     fine, coarse = (report(con, name, by=by) for con in stores)
 
-    assert "this rests on roll-ups, each of 15 minutes" in coarse.notes[0]
+    assert "this rests on roll-ups, each of an hour" in coarse.notes[0]
     assert abs(coarse.starts - fine.starts) < timedelta(milliseconds=1)  # objects differ in T
     assert (coarse.ends, coarse.intervals) == (fine.ends, fine.intervals)
     key = ["interval_end"] * (wanted.lines is Lines.TIME) + list(wanted.keys)

@@ -144,7 +144,7 @@ CASES: list[Case] = [
     (
         "{} {} has no =; write {}",
         f"store prune --keep 30d --dry-run {STORE}",
-        f"store prune --keep interval=30d,15m=1y --dry-run {STORE}",
+        f"store prune --keep interval=30d,hour=5y --dry-run {STORE}",
     ),
     (
         "say how long what is kept: --keep, --raw or [retention] in settings",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bench.copies import pieces
 from cpmon.cli.main import Status, run
 from cpmon.config import Settings
 from cpmon.core.errors import CpmonError
@@ -19,7 +20,7 @@ from cpmon.jobs.spark import Spark
 from cpmon.reduce.engine.reducing import reduce
 from cpmon.store import Store
 from tests.faults.conftest import dump_of
-from tests.fleet import fleet, pieces
+from tests.fleet import fleet
 from tests.jobs import work
 from tests.jobs.test_reduce import cut
 from tests.spark.conftest import MASTER

@@ -13,7 +13,7 @@ import polars as pl
 import pyarrow.parquet as pq
 import pytest
 
-from bench.copies import copy_dump
+from bench.copies import copy_dump, pieces
 from cpmon.batch.intake import dump_days
 from cpmon.batch.state import State
 from cpmon.cli.main import run
@@ -36,7 +36,7 @@ from cpmon.store.results.retention import Retention, plan, prune
 from cpmon.store.results.usage import usage
 from cpmon.store.scope import Scope
 from cpmon.store.views.database import database
-from tests.fleet import fleet, pieces
+from tests.fleet import fleet
 from tests.store.test_other_readers import catalog, changes, ordered, select, written
 from tests.store.test_other_readers import run as export
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from bench.copies import pieces
 from cpmon.config import Settings
 from cpmon.ingest import ingest
 from cpmon.reduce.engine.reducing import reduce
@@ -18,7 +19,6 @@ from cpmon.schemas import layout
 from cpmon.schemas.registry import reload, shipped, site_archive
 from cpmon.store import Store, connect
 from tests.dumps import dump, fields, interval, record
-from tests.fleet import pieces
 from tests.pages import Line, draft, grown, import_pages
 
 pytestmark = pytest.mark.usefixtures("shipped_again")

@@ -299,7 +299,7 @@ def test_a_pruned_level_leaves_the_next_to_reports(two_days: Store):
     assert files(two_days, "interval") == {}
     assert after.mean["total_util"] == pytest.approx(before.mean["total_util"])
     assert (after.starts, after.ends, after.intervals) == (before.starts, before.ends, 5)
-    assert "no longer kept: this rests on roll-ups, each of 15 minutes" in after.notes[0]
+    assert "no longer kept: this rests on roll-ups, each of an hour" in after.notes[0]
     assert brought_up(two_days).days == 0
 
 
@@ -314,7 +314,7 @@ def test_a_pruned_level_leaves_the_next_to_reports(two_days: Store):
 def test_days_of_a_report_are_those_of_the_printed_zone(
     store: Store, tmp_path: Path, zone: str, first_day: int, lengths: list[int]
 ):
-    """Also from roll-ups, of hours or quarters, which are the same in every zone."""
+    """Also from roll-ups of hours, which are the same in every zone."""
     land(store, hours(24 * first_day - 8, 24 * (first_day + 3) + 8), tmp_path)
     brought_up(store)
 
@@ -334,8 +334,6 @@ def test_days_of_a_report_are_those_of_the_printed_zone(
     whole = [(end - before, seconds / HOUR) for (before, _), (end, seconds) in pairwise(fine[:-1])]
     assert whole[:2] == [(timedelta(hours=length), length) for length in lengths]
     pruned(store, Retention(MONTH))
-    assert days() == fine
-    pruned(store, Retention({**MONTH, "15m": 30}))
     if zone == "Asia/Kolkata":
         with pytest.raises(CpmonError, match="Kolkata cannot be told from roll-ups of an hour"):
             days()
@@ -345,7 +343,7 @@ def test_days_of_a_report_are_those_of_the_printed_zone(
 
 def test_a_level_stays_while_nothing_stands_for_it(two_days: Store):
     brought_up(two_days)
-    for piece in (two_days.root / "reduced" / NAME).glob("level=15m/*/*"):
+    for piece in (two_days.root / "reduced" / NAME).glob("level=hour/*/*"):
         piece.unlink()
     found = pruned(two_days, Retention(MONTH))
 
@@ -354,9 +352,9 @@ def test_a_level_stays_while_nothing_stands_for_it(two_days: Store):
 
 
 def test_hours_stay_while_they_would_be_computed_again_from_samples(two_days: Store):
-    limits = {"interval": 1, "15m": 2, "hour": 3}
+    limits = {"interval": 1, "hour": 3}
     brought_up(two_days)
-    assert len(pruned(two_days, Retention(limits)).files) == 4
+    assert len(pruned(two_days, Retention(limits)).files) == 2
     assert brought_up(two_days).days == 0
     found = pruned(two_days, Retention(limits))
     assert (found.files, len(found.recomputable)) == ([], 2)
@@ -428,8 +426,8 @@ def test_samples_of_a_run_stay_and_so_do_those_of_the_same_day(two_days: Store, 
         ({"month": "3y"}, "no level month"),
         ({"interval": "3"}, "is invalid"),
         ({"interval": "0d"}, "is invalid"),
-        ({"interval": "2y", "15m": "1y"}, "level 15m is kept shorter than level interval"),
-        ({"hour": "1y"}, "level hour is kept shorter than level 15m"),
+        ({"interval": "2y", "hour": "1y"}, "level hour is kept shorter than level interval"),
+        ({"15m": "1y"}, "no level 15m"),
     ],
 )
 def test_a_wrong_retention_is_told(said: dict[str, str], problem: str):
@@ -438,8 +436,8 @@ def test_a_wrong_retention_is_told(said: dict[str, str], problem: str):
 
 
 def test_a_retention_counts_days():
-    found = retention({"interval": "30d", "15m": "8w", "hour": "forever"}, str)
-    assert found == Retention({"interval": 30, "15m": 56, "hour": None})
+    found = retention({"interval": "8w", "hour": "forever"}, str)
+    assert found == Retention({"interval": 56, "hour": None})
 
 
 def test_usage_tells_spans_by_level(two_days: Store):
