@@ -29,7 +29,7 @@ LIVE_BAR_S = 3.0
 """For a report on a day that was never reduced."""
 LIVE = "SYSTEM_SUMMARY_BY_TIME"
 EXPLAIN = "explain an interval"
-EXPLAIN_BAR_S = 3.0
+EXPLAIN_BAR_S = 1.5
 
 
 def measure(
