@@ -10,6 +10,7 @@ from pathlib import Path
 
 from . import (
     ageing,
+    checking,
     decode,
     encodings,
     generating,
@@ -72,6 +73,10 @@ def _validating(dumps: Dumps, quick: bool) -> list[Section]:
     return validating.measure(dumps.folder, 200_000 if quick else 10_000_000, 1 if quick else 3)
 
 
+def _checking(dumps: Dumps, quick: bool) -> list[Section]:
+    return checking.measure(dumps.folder, *((5, 1) if quick else (240, 3)))
+
+
 def _ageing(dumps: Dumps, quick: bool) -> list[Section]:
     return ageing.measure(dumps.folder, 120 if quick else ageing.DUMPS, 1 if quick else 5)
 
@@ -90,6 +95,7 @@ def _spark(dumps: Dumps, quick: bool) -> list[Section]:
 
 MEASUREMENTS: dict[str, Measurement] = {
     "age": _ageing,
+    "checking": _checking,
     "decode": _decode,
     "landing": _landing,
     "memory": _memory,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -52,6 +53,18 @@ def command(*words: str) -> tuple[float, int]:
     result = json.loads(done.stdout.splitlines()[-1])
     _check(words, result["status"])
     return result["seconds"], result["peak_bytes"]
+
+
+def processor_seconds(*words: str) -> float:
+    """Run a command in a new process; its seconds of processor time, its start included.
+
+    Raises:
+        AssertionError: as for `command`.
+    """
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    whole_command(*words)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def whole_command(*words: str) -> None:

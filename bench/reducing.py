@@ -38,7 +38,7 @@ DAYS_BAR = 3.0
 YEAR_BAR_S = 120.0
 """Processor time of a year of small days."""
 EXPLAIN = "explain an interval"
-EXPLAIN_BAR_S = 3.0
+EXPLAIN_BAR_S = 1.5
 
 
 def measure(

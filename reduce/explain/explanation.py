@@ -33,7 +33,7 @@ from ..reports.report_sql import run_window
 from ..rules.exceptions import exceptions
 from .baseline import Baseline, count_intervals, find_baseline
 from .departure import Departures, departures
-from .series import Series, Subject, read_series, subjects
+from .series import Series, Subject, read_rows, series_of, subjects
 
 FALSE_ALARM = 0.05
 """Share of the times at which nothing is different that have a line of a metric."""
@@ -247,16 +247,8 @@ def _judged(
     con: duckdb.DuckDBPyConnection, span: Scope, baseline: Baseline
 ) -> tuple[list[Line], int, list[str]]:
     """Lines of metrics, number of series that were judged, and notes on what could not be."""
-    whole = baseline.scope
-    if baseline.trend:  # read both in one go: a connection that is pointed anew begins anew
-        whole = Scope(span.system, baseline.scope.since, span.until)
-    point(con, whole)
-    bases = [read_series(con, each, baseline.scope, baseline.condition) for each in subjects()]
-    if not baseline.trend:
-        point(con, span)
     sides, empty = [], []
-    for base in bases:
-        seen = read_series(con, base.subject, span)
+    for base, seen in _read(con, span, baseline):
         if base.times.size and seen.times.size:
             sides.append(_sides(base, seen, trend=baseline.trend))
         else:
@@ -269,6 +261,27 @@ def _judged(
         tested += count
     shown, hidden = _shown(lines)
     return shown, tested, [*hidden, *_unseen(sides, empty)]
+
+
+def _read(
+    con: duckdb.DuckDBPyConnection, span: Scope, baseline: Baseline
+) -> list[tuple[Series, Series]]:
+    """The series of each subject in the baseline and in the span."""
+    if baseline.trend:  # the one follows the other: a query reads both
+        whole = Scope(span.system, baseline.scope.since, span.until)
+        point(con, whole)
+        tables = ((each, read_rows(con, each, whole)) for each in subjects())
+        return [
+            (series_of(each, rows, baseline.scope), series_of(each, rows, span))
+            for each, rows in tables
+        ]
+    sides = []
+    for scope, condition in ((baseline.scope, baseline.condition), (span, "true")):
+        point(con, scope)
+        sides.append(
+            [series_of(each, read_rows(con, each, scope, condition), scope) for each in subjects()]
+        )
+    return list(zip(*sides, strict=True))
 
 
 def _sides(base: Series, seen: Series, *, trend: bool) -> _Sides:

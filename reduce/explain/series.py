@@ -14,6 +14,8 @@ from importlib.resources import files
 
 import duckdb
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from ...store.scope import Scope
 from ..compare.change_test import Array
@@ -73,19 +75,29 @@ def subjects() -> tuple[Subject, ...]:
     return tuple(found)
 
 
-def read_series(
+def read_rows(
     con: duckdb.DuckDBPyConnection, subject: Subject, scope: Scope, condition: str = "true"
-) -> Series:
-    """The series of a subject in a scope of one system, where the SQL `condition` holds."""
+) -> pa.Table:
+    """The metrics of a subject in a scope of one system, where the SQL `condition` holds."""
     columns = ", ".join(
         f"CASE WHEN doubts IS NULL THEN CAST({metric.name} AS DOUBLE) * {metric.scale} END"
         f" AS {metric.name}"
         for metric in subject.metrics
     )
-    rows = con.sql(
-        f"SELECT CAST(epoch(interval_end) AS DOUBLE) AS _end, {subject.object or repr('')}"
-        f" AS _object, {columns} FROM {subject.view} WHERE {scope.condition()} AND {condition}"
+    return con.sql(
+        "SELECT interval_end, CAST(epoch(interval_end) AS DOUBLE) AS _end,"
+        f" {subject.object or repr('')} AS _object, {columns}"
+        f" FROM {subject.view} WHERE {scope.condition()} AND {condition}"
     ).to_arrow_table()
+
+
+def series_of(subject: Subject, rows: pa.Table, scope: Scope) -> Series:
+    """The series of a subject in the time of a scope, from rows of a larger one."""
+    end = pc.field("interval_end")
+    if scope.since is not None:
+        rows = rows.filter(end > pa.scalar(scope.since, pa.timestamp("us")))
+    if scope.until is not None:
+        rows = rows.filter(end <= pa.scalar(scope.until, pa.timestamp("us")))
     names = rows.column("_object").fill_null("").to_numpy().astype(str)
     objects, places = np.unique(names, return_inverse=True)
     times, ends = np.unique(rows.column("_end").to_numpy(), return_inverse=True)

@@ -82,6 +82,8 @@ class Screening:
         Raises:
             duckdb.Error: they cannot be read.
         """
+        if not self._ends.systems:
+            return Screened(())
         if not self._ends.are_successive:
             return Screened(None)
         look, sql = _Look(layout, self._ends), _rows_sql(layout, self._ends)
