@@ -6,10 +6,10 @@ same drawing works in dark mode. A figure of a page also has what its script nee
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from html import escape
@@ -18,7 +18,6 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import duckdb
-import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -84,11 +83,8 @@ def svg(spec: dict[str, Any], title: str, about: str, name: str) -> str:
 
 def _drawable(spec: dict[str, Any]) -> Any:
     """A specification without control characters in its names: they crash the renderer."""
-    with suppress(UnicodeEncodeError):  # a single surrogate
-        text = msgspec.json.encode(spec).decode()
-        if not _ESCAPED.search(text) and printable(text) == text:
-            return spec
-    return _shown(spec)
+    text = json.dumps(spec, ensure_ascii=False)
+    return _shown(spec) if _ESCAPED.search(text) or printable(text) != text else spec
 
 
 def _shown(part: Any) -> Any:
