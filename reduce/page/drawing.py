@@ -215,12 +215,16 @@ def bars(chart: Chart, points: Points, *, alone: bool = False) -> dict[str, Any]
     return _finished(drawn | size, {chart.name: rows}, alone)
 
 
-def runs_figure(con: duckdb.DuckDBPyConnection, runs: Sequence[str], name: str = "") -> str:
-    """The figure of runs as SVG, its ids beginning with `name`; empty without processor data."""
-    points = runs_points(con, runs)
+def runs_figure(con: duckdb.DuckDBPyConnection, runs: Sequence[str]) -> str:
+    """The figure of runs as SVG; empty without processor data."""
+    return drawn_runs(runs_points(con, runs), RUNS.name)
+
+
+def drawn_runs(points: Points, name: str) -> str:
+    """The figure of the points of runs as SVG, its ids beginning with `name`; may be empty."""
     if points.is_empty:
         return ""
-    return svg(bars(RUNS, points), RUNS.title, RUNS.about, name or RUNS.name)
+    return svg(bars(RUNS, points), RUNS.title, RUNS.about, name)
 
 
 def stacked(specs: list[dict[str, Any]]) -> dict[str, Any]:
