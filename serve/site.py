@@ -309,22 +309,19 @@ class Site:
 
     def _parts(self, con: Connection, chosen: Mapping[str, str]) -> list[IndexPart]:
         """The parts of the index; those of whole systems that have not changed are known."""
-        zone, known = find_zone(self.settings.timezone), self.parts.copy()
+        zone = find_zone(self.settings.timezone)
+        known = {} if chosen else self.parts.copy()
         before = {system: self._state(system) for system in systems_of(con)}
         found = windows(con, None, chosen.get("system"), *span(chosen), systems=True)
         by_system = {name: [*same] for name, same in groupby(found, lambda each: each.system)}
-        # A figure of runs has the number of its system in its names.
-        states = {name: (n, before.get(name)) for n, name in enumerate(by_system)}
-        if chosen:
-            known.clear()
         days = {
             name: self._days(con, same)
             for name, same in by_system.items()
-            if name not in known or known[name][0] != states[name]
+            if name not in known or known[name][0] != before.get(name)
         }
         for name, own in days.items():
             links = [page_address(window, chosen) for window in own]
-            known[name] = states[name], index_part(con, own, links, zone, states[name][0])
+            known[name] = before.get(name), index_part(con, own, links, zone)
         if not chosen:
             self.parts = known
         return [known[name][1] for name in by_system]

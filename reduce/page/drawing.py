@@ -6,10 +6,10 @@ same drawing works in dark mode. A figure of a page also has what its script nee
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from html import escape
@@ -18,7 +18,6 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import duckdb
-import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -84,11 +83,8 @@ def svg(spec: dict[str, Any], title: str, about: str, name: str) -> str:
 
 def _drawable(spec: dict[str, Any]) -> Any:
     """A specification without control characters in its names: they crash the renderer."""
-    with suppress(UnicodeEncodeError):  # a single surrogate
-        text = msgspec.json.encode(spec).decode()
-        if not _ESCAPED.search(text) and printable(text) == text:
-            return spec
-    return _shown(spec)
+    text = json.dumps(spec, ensure_ascii=False)
+    return _shown(spec) if _ESCAPED.search(text) or printable(text) != text else spec
 
 
 def _shown(part: Any) -> Any:
@@ -219,12 +215,16 @@ def bars(chart: Chart, points: Points, *, alone: bool = False) -> dict[str, Any]
     return _finished(drawn | size, {chart.name: rows}, alone)
 
 
-def runs_figure(con: duckdb.DuckDBPyConnection, runs: Sequence[str], name: str = "") -> str:
-    """The figure of runs as SVG, its ids beginning with `name`; empty without processor data."""
-    points = runs_points(con, runs)
+def runs_figure(con: duckdb.DuckDBPyConnection, runs: Sequence[str]) -> str:
+    """The figure of runs as SVG; empty without processor data."""
+    return drawn_runs(runs_points(con, runs), RUNS.name)
+
+
+def drawn_runs(points: Points, name: str) -> str:
+    """The figure of the points of runs as SVG, its ids beginning with `name`; may be empty."""
     if points.is_empty:
         return ""
-    return svg(bars(RUNS, points), RUNS.title, RUNS.about, name or RUNS.name)
+    return svg(bars(RUNS, points), RUNS.title, RUNS.about, name)
 
 
 def stacked(specs: list[dict[str, Any]]) -> dict[str, Any]:

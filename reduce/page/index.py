@@ -26,9 +26,8 @@ from ...store.scope import ALL, Scope
 from ..metrics.metric import TIME
 from ..metrics.report_set import Lines, reports
 from ..reports.report import report
-from .chart import charts
+from .chart import Points, charts, runs_points
 from .content import Content, Window, local_days
-from .drawing import runs_figure
 from .episodes import time_fragment
 
 MEASURES = (
@@ -229,7 +228,7 @@ class System:
     """The pages of a system.
 
     Attributes:
-        figure: the chart that compares its runs; empty for a single run.
+        runs: the points of the chart that compares its runs; None for a single run.
         heads: headings of the hours; an hour that clocks are set back over is there twice.
         days: day -> its hours.
         exceptions: the newest. reports: name and title -> the newest pages that have it.
@@ -238,21 +237,24 @@ class System:
     system: str
     zone: ZoneInfo
     pages: Sequence[IndexedPage]
-    figure: str = ""
+    runs: Points | None = None
     heads: Sequence[str] = ()
     days: Mapping[str, Sequence[Hour]] = field(default_factory=dict)
     exceptions: Sequence[Exceeded] = ()
     reports: Mapping[tuple[str, str], Sequence[IndexedPage]] = field(default_factory=dict)
 
 
-def read_systems(con: duckdb.DuckDBPyConnection, index: Index, first: int = 0) -> list[System]:
-    """The systems of an index; `first`: number of the first one on its page."""
+def read_systems(con: duckdb.DuckDBPyConnection, index: Index) -> list[System]:
+    """The parts of the page of an index."""
     systems = []
-    for number, (system, same) in enumerate(groupby(index.pages, lambda page: page.system), first):
+    for system, same in groupby(index.pages, lambda page: page.system):
         pages = list(same)
         zone = ZoneInfo(pages[0].zone)
         runs = list(dict.fromkeys(page.run for page in pages if page.run))
-        figure = runs_figure(con, runs, f"runs-{number}") if len(runs) > 1 else ""
+        points = None
+        if len(runs) > 1:
+            point(con, Scope(system, None, None))
+            points = runs_points(con, runs)
         heads, days = hour_cells(index.hours.get(system, {}), pages, zone)
         exceptions = _newest(one for page in pages for one in page.exceptions)
         newest = sorted(pages, key=lambda page: page.last, reverse=True)
@@ -261,7 +263,7 @@ def read_systems(con: duckdb.DuckDBPyConnection, index: Index, first: int = 0) -
             for name, title in index.titles.items()
         }
         having = {report: some for report, some in having.items() if some}
-        systems.append(System(system, zone, pages, figure, heads, days, exceptions, having))
+        systems.append(System(system, zone, pages, points, heads, days, exceptions, having))
     return systems
 
 

@@ -27,7 +27,7 @@ from ...core.text import length_of_time
 from ...render.html import html_page
 from ..reports.cells import clock
 from .content import NO_LINKS, Window, by_day, file_names, read_content, windows
-from .drawing import CONFIGURATION
+from .drawing import CONFIGURATION, drawn_runs
 from .episodes import MOST_MARKS, Links
 from .index import MEASURES, Index, IndexedPage, System, indexed, read_index, read_systems
 from .object_page import object_files, object_title, read_object, top_objects
@@ -123,12 +123,11 @@ def index_part(
     page_windows: Sequence[Window],
     links: Sequence[str],
     zone: ZoneInfo,
-    number: int = 0,
 ) -> IndexPart:
-    """The part of pages at addresses, which are not read; `number`: of its first system."""
+    """The part of pages at addresses, which are not read."""
     both = zip(page_windows, links, strict=True)
     index = read_index(con, [indexed(window, link, zone) for window, link in both])
-    return IndexPart(index, read_systems(con, index, number))
+    return IndexPart(index, read_systems(con, index))
 
 
 def index_page(parts: Sequence[IndexPart], query: str = "", above: str = "") -> bytes:
@@ -139,10 +138,16 @@ def index_page(parts: Sequence[IndexPart], query: str = "", above: str = "") -> 
         hours |= part.index.hours
         titles |= part.index.titles
     index = Index(tuple(page for part in parts for page in part.index.pages), hours, titles)
+    systems = [system for part in parts for system in part.systems]
+    figures = [
+        drawn_runs(system.runs, f"runs-{number}") if system.runs else ""
+        for number, system in enumerate(systems)
+    ]
     return rendered(
         "index.html",
         measures=MEASURES,
-        systems=[system for part in parts for system in part.systems],
+        systems=systems,
+        figures=figures,
         data=msgspec.to_builtins(index, str_keys=True, enc_hook=str),
         query=query,
         above=above,

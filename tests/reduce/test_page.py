@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 from cpmon.cli.output import write_file
+from cpmon.config.values import Number
 from cpmon.core.errors import CpmonError, NothingToReportError
 from cpmon.reduce.metrics.metric import HEX, ReportColumn
 from cpmon.reduce.metrics.report_set import reports
@@ -311,7 +312,13 @@ def test_one_line_is_no_lines():
     for count, words in ((1, "1 line</output>"), (2, "2 lines</output>")):
         system = System("S", UTC, [indexed(window, "f.html", UTC)] * count)
         page = rendered(
-            "index.html", measures=(), systems=[system], data={}, query="", above=""
+            "index.html",
+            measures=(),
+            systems=[system],
+            figures=[""],
+            data={},
+            query="",
+            above="",
         ).decode()
         assert words in page
 
@@ -319,7 +326,9 @@ def test_one_line_is_no_lines():
 def test_a_limit_is_drawn_where_values_come_near_it():
     made = pa.table([[minute(1), minute(2)], ["a", "a"], [40.0, 60.0]], schema=POINTS)
     points, chart = Points(made, ("a",)), Chart("c", "", "", (), axis="%")
-    assert len(over_time(chart, points, UTC, limit=90)["layer"]) == 2
+    near = over_time(chart, points, UTC, limit=Number(90))  # as settings have it
+    assert len(near["layer"]) == 2
+    assert COLORS["bad"] in svg(near, "", "", "c")
     assert len(over_time(chart, points, UTC, limit=900)["layer"]) == 1
 
 

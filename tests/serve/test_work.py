@@ -100,6 +100,21 @@ async def test_readers_of_one_page_share_its_making_until_the_store_changes():
     assert len(made) == 2
 
 
+async def test_an_answer_stays_while_what_it_depends_on_does():
+    cache, made = Cache(), list[str]()
+
+    async def answer(key: str, state: int) -> None:
+        async def make(_: Gone) -> bytes:
+            made.append(key)
+            return b"page"
+
+        await cache.get(key, state, make, stays)
+
+    for key, state in (("a", 1), ("b", 1), ("b", 2), ("a", 1), ("b", 2), ("b", 1)):
+        await answer(key, state)
+    assert made == ["a", "b", "b", "b"]
+
+
 async def test_a_reader_that_comes_as_the_others_leave_gets_its_page():
     cache, times = Cache(), 0
 
