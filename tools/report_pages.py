@@ -42,8 +42,8 @@ objects one for each object in it |
 objects show it over time |
 | `--user 'LNX*'`, `--device 0A00-0AFF`, `--class WEB` | only objects like a pattern (`*`, `?`), \
 of a range, or users of a class; totals are of these |
-| `--where "cpu_util > 0.5"` | only lines that it holds for: SQL over the columns of the report \
-by their names, shares from 0 to 1; there are no lines of all then |
+| `--where "cpu_util > 50"` | only lines that it holds for: SQL over the columns of the report \
+by their names, values as they are printed (percent, rounded); there are no lines of all then |
 | `--sort COLUMN` | figures with the greatest first, names in order; `COLUMN:asc`, `COLUMN:desc` |
 | `--columns A,B` | only these, behind times and names of objects |
 | `--wide`, `--pager` | a terminal shows the columns that fit, and names the others; what is \

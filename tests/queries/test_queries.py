@@ -95,8 +95,9 @@ def test_an_interval_belongs_to_the_run_in_which_it_ends(
 ) -> None:
     for table in ("useact", "sytrsp", "sytprp"):
         con.execute(f"UPDATE interval.{table} SET tod = tod - INTERVAL 2 SECOND")
-    # Samples were taken up to two seconds before the interval ended; the run begins in between.
-    con.execute("UPDATE meta.run SET since = ?", [minute(1 - 1 / 60)])
+    # Samples were taken two seconds before the interval ended; the run begins in between, and with
+    # the grace period half a second before the end.
+    con.execute("UPDATE meta.run SET since = ?", [minute(1 - 1.5 / 60)])
     assert {row["measured_s"] for row in run(con, name, run="R1")} == {90.0}
 
 
