@@ -401,6 +401,8 @@ class Plan:
 
     def _unit_size(self, jobs: int) -> float:
         """Maximum size of the records of a unit, in bytes, so that all jobs have equal work."""
+        if jobs == 1:
+            return UNIT_BYTES
         days = set().union(*(work.missing for work in self.works))
         size = 0.0
         for system, dumps in itertools.groupby(self._dumps, key=lambda dump: dump.system):
