@@ -2,9 +2,8 @@
 
 A table is scanned once for all of its rules. A count that is expensive to compute exactly is
 screened first: if the screen is 0, no row violates the rule, otherwise the offending rows are
-counted. Deltas are in doubt exactly where the views `interval.X` have none. Two cheap queries come
-first: which counters change, since others cannot be in doubt; and, for a large table, whether any
-delta is in doubt at all.
+counted. Deltas are in doubt exactly where the views `interval.X` have none; `screening.py` finds
+the owners for whom that is possible.
 """
 
 from __future__ import annotations

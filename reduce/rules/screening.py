@@ -228,14 +228,15 @@ class _Look:
         self._moving: set[str] = set()
 
     def take(self, batch: pa.RecordBatch, *, is_last: bool) -> bool:
-        """Look at a batch; False if its rows are of intervals before those of the last batch."""
-        rows = pa.Table.from_batches([batch])
+        """Look at a batch; False if some rows are of an interval that was complete."""
+        rows, held = pa.Table.from_batches([batch]), 0
         if self._held is not None:
+            held = len(self._held)
             rows = pa.concat_tables([self._held, rows])
         end = self.ends.numbers(rows)
         if (end == NONE).any():  # it has no deltas
             rows, end = rows.filter(pa.array(end != NONE)), end[end != NONE]
-        if (end < self._seen).any():
+        if (end[held:] <= self._seen).any():
             return False
         if is_last:
             self._judge(rows, end, is_last=True)

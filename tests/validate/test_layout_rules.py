@@ -14,7 +14,6 @@ from cpmon.core.errors import CpmonError
 from cpmon.ingest import Code, ingest
 from cpmon.ingest.container.source import open_source
 from cpmon.reduce.reductions.reductions import reductions
-from cpmon.reduce.rules import validation
 from cpmon.reduce.rules.rule import Purpose, Rule, find_rule, load_rules
 from cpmon.reduce.rules.validation import Status, count, rows_sql
 from cpmon.schemas.registry import tables
@@ -103,31 +102,6 @@ def test_counters_that_fall_and_owners_that_do_not_go_on_are_told_apart(tmp_path
     with open_source(file) as source:
         codes = check_dump(source).findings.counts
     assert codes == {Code.COUNTER_FELL: 2, Code.OWNER_RESTARTED: 1, Code.SAMPLE_MISSING: 2}
-
-
-@pytest.mark.slow
-def test_a_large_table_in_which_nothing_is_in_doubt_is_not_looked_at_again(
-    con: duckdb.DuckDBPyConnection,
-    lab: Store,
-    falsify: Falsify,
-    counted: Counted,
-    monkeypatch: pytest.MonkeyPatch,
-):
-    """The screen answers as the rule does, whether something is in doubt or not."""
-    lies = {
-        "ioddev": "SELECT * REPLACE (if(record_offset % 7 = 0, 5, scmcntim) AS scmcntim)",
-        "useint": "SELECT * EXCLUDE (x) FROM (SELECT *, row_number() OVER () AS x",
-    }
-    names = ("useact.counters", "useint.owners", "ioddev.counters", "sytprp.owners")
-    sound = [counted(name) for name in names]
-    monkeypatch.setattr(validation, "LARGE", 0)
-    assert [counted(name) for name in names] == sound
-    falsify("ioddev", f"{lies['ioddev']} FROM {{rows}}")
-    falsify("useint", f"{lies['useint']} FROM {{rows}}) WHERE x % 50 <> 0")
-    screened = [counted(name) for name in names]
-    monkeypatch.undo()
-    assert screened == [counted(name) for name in names]
-    assert screened[1].bad > 0 and screened[2].bad > 0 and screened[0].bad == 0
 
 
 def test_a_text_is_looked_at_from_the_release_on_that_has_it(
