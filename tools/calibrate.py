@@ -39,8 +39,9 @@ class SimulatedRun:
 
     def __init__(self, seed: int, intervals: int) -> None:
         measurement = Measurement(SCENARIO, "LAB", intervals, seed)
-        allocation = Allocation(measurement, Timeline(measurement))
-        self.demand = Demand(allocation, Population(measurement))
+        timeline = Timeline(measurement)
+        allocation = Allocation(measurement, timeline)
+        self.demand = Demand(allocation, Population(measurement, timeline))
         self._groups = [group.name for group in measurement.groups]
         self._steps = np.random.default_rng([SEED, seed]).normal(size=intervals)
 

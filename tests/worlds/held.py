@@ -138,7 +138,7 @@ def _hold_intervals(
 def _hold_span(
     con: duckdb.DuckDBPyConnection, world: World, truth: Truth, outcome: Outcome
 ) -> None:
-    """Hold one report of a world over its span to the truth, another one for each world."""
+    """Hold one report of a world, its hours, mean and total, to the truth; by turns of reports."""
     names = [*figures()]
     name = names[world.seed % len(names)]
     if not {figure.truth for figure in figures()[name]} <= truth.keys():
@@ -158,6 +158,13 @@ def _hold_span(
         true = expected(truth, figure, [])
         if true is not None:
             _compare(world, found.report, figure, lines, true, outcome)
+    doubts = lines.get_column("doubts").head(1)
+    for values, kinds in ((found.mean, ("ratio", "level")), (found.total, ("total",))):
+        for figure in (f for f in figures()[name] if f.column in values and f.kind in kinds):
+            line = pl.DataFrame({figure.column: [values[figure.column]]}).with_columns(doubts)
+            true = expected(truth, figure._replace(keys=""), [])
+            if true is not None:
+                _compare(world, found.report, figure._replace(keys=""), line, true, outcome)
 
 
 def expected(truth: Truth, figure: Figure, times: list[str]) -> pl.DataFrame | None:
