@@ -19,6 +19,7 @@ from . import (
     landing,
     listing,
     memory,
+    paging,
     reducing,
     serving,
     spark,
@@ -89,6 +90,10 @@ def _index(dumps: Dumps, quick: bool) -> list[Section]:
     return indexing.measure(dumps.folder, *((3, 1) if quick else (30, 3)))
 
 
+def _paging(dumps: Dumps, quick: bool) -> list[Section]:
+    return paging.measure(dumps.folder, *((5, 1) if quick else (240, 3)))
+
+
 def _spark(dumps: Dumps, quick: bool) -> list[Section]:
     return spark.measure(dumps.folder, *((2, 5) if quick else (7, spark.DAY)))
 
@@ -104,6 +109,7 @@ MEASUREMENTS: dict[str, Measurement] = {
     "generating": _generating,
     "index": _index,
     "jobs": _jobs,
+    "paging": _paging,
     "reducing": _reducing,
     "serving": _serving,
     "spark": _spark,

@@ -76,6 +76,18 @@ def whole_command(*words: str) -> None:
     _check(words, _run("cpmon", words).returncode)
 
 
+def processor_seconds(*words: str) -> float:
+    """The processor time of a command in a new process, and of the processes that it starts.
+
+    Raises:
+        AssertionError: as for `command`.
+    """
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    whole_command(*words)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
 def _run(module: str, words: Sequence[str]) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", module, *words],

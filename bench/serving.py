@@ -29,6 +29,9 @@ READERS = 20
 PAGES_EACH = 10
 MEDIAN_BAR_S = 0.5
 IDLE_S = 2
+AFTER_INGEST_BAR_S = 1.0
+"""Processor time of the server for the index, and for a page of a system that did not change."""
+OTHER, OTHER_RUN = "small-lab", "LAB"
 PAGE = f"page?run={RUN}"
 SQL = "query?sql=" + quote(
     "select interval_end, total_util from system_summary_by_time order by all", safe=""
@@ -56,10 +59,14 @@ def measure(folder: Path, intervals: int) -> list[Section]:
         _wait_until_idle(process)
         ready = _at_once(address, [[PAGE, *_ready(address)]] * READERS, PAGES_EACH)
         sql = _at_once(address, [[SQL]] * READERS, 1)
-    with _server(store, warm=0) as (address, _):
+    other = write_run(load_scenario(OTHER), OTHER_RUN, place).dump
+    with _server(store, warm=0) as (address, process):
         first = _seconds(address, PAGE)
         objects = _links(address)
         cold = _at_once(address, [[link] for link in objects[-READERS:]], 1)
+        _get(address, "")
+        command("ingest", str(other), "--store", str(store))
+        after = {page: _cpu_of(process, address, page) for page in ("", PAGE)}
     shutil.rmtree(place)
     given = (
         f"`{SCENARIO}` of {intervals:,} intervals, {size / MEGA:,.0f} MB, reduced; {READERS} "
@@ -71,8 +78,13 @@ def measure(folder: Path, intervals: int) -> list[Section]:
         _row("pages of other objects, one for each reader", cold, "nobody asked before"),
         Row("the page of the day, first reader", {"median s": first}, "alone"),
     )
-    bar = Bar("median page, s", statistics.median(ready), MEDIAN_BAR_S, at_least=False)
-    return [Section("Serving a day", given, rows, (bar,))]
+    again = "after an ingest of another system, processor s"
+    bars = (
+        Bar("median page, s", statistics.median(ready), MEDIAN_BAR_S, at_least=False),
+        Bar(f"index {again}", after[""], AFTER_INGEST_BAR_S, at_least=False),
+        Bar(f"page {again}", after[PAGE], AFTER_INGEST_BAR_S, at_least=False),
+    )
+    return [Section("Serving a day", given, rows, bars)]
 
 
 def _row(name: str, seconds: Sequence[float], note: str = "") -> Row:
@@ -109,6 +121,13 @@ def _wait_until_idle(process: subprocess.Popen[str]) -> None:
 def _cpu_seconds(process: subprocess.Popen[str]) -> float:
     fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _cpu_of(process: subprocess.Popen[str], address: str, page: str) -> float:
+    """The processor time of the server for an answer."""
+    before = _cpu_seconds(process)
+    _get(address, page)
+    return _cpu_seconds(process) - before
 
 
 def _links(address: str) -> list[str]:

@@ -322,6 +322,8 @@ class Listing:
     @property
     def body(self) -> str:
         """The rows as markup, by columns: a template takes ten times as long for each cell."""
+        if not self.rows:
+            return ""
         columns = zip(self.heads, zip(*self.rows, strict=True), strict=True)
         marked = [_marked(cells, is_text=head.is_text) for head, cells in columns]
         return "".join(f"<tr>{''.join(row)}</tr>\n" for row in zip(*marked, strict=True))

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from bench import decode, encodings, generating, landing, memory, reducing, serving
+from bench import decode, encodings, generating, landing, memory, paging, reducing, serving
 from bench.__main__ import MEASUREMENTS, main
 from bench.dumps import RUN, Dumps
 from bench.machine import MEGA, find_compiler, machine
@@ -197,7 +197,15 @@ def test_serving_is_measured_by_readers_at_once_and_leaves_nothing(tmp_path: Pat
     figures = [row.figures["median s"] for row in section.rows]
     assert len(figures) == 4
     assert all(value > 0 for value in figures)
-    assert [bar.limit for bar in section.bars] == [0.5]
+    assert [bar.limit for bar in section.bars] == [0.5, 1.0, 1.0]
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_pages_are_measured_by_processor_time_and_leave_nothing(tmp_path: Path):
+    (section,) = paging.measure(tmp_path, 3, 1)
+    assert all(row.figures["s"] > 0 for row in section.rows)
+    assert [bar.limit for bar in section.bars] == [4.0, 8.0]
     assert list(tmp_path.iterdir()) == []
 
 

@@ -307,6 +307,16 @@ def test_words_of_a_heading_are_whole_again(con: duckdb.DuckDBPyConnection):
     assert made.heads[0].parts == ("Runnable",)
 
 
+def test_the_body_of_a_table_has_its_lines_as_escaped_markup():
+    heads = (Head(("A",), "", "", True), Head(("B",), "", "", False))
+    lines = ((Cell('<"b">', href="x?a&b"), Cell("1k", "1000")), (Cell("c"), Cell("2")))
+    assert Listing("X", "T", heads=heads).body == ""
+    assert Listing("X", "T", heads=heads, rows=lines).body == (
+        '<tr><td class="t" data-t><a href="x?a&amp;b">&lt;&#34;b&#34;&gt;</a></td>'
+        '<td data-v="1000">1k</td></tr>\n<tr><td class="t" data-t>c</td><td>2</td></tr>\n'
+    )
+
+
 def test_one_line_is_no_lines():
     window = Window("S", None, None, None, 1, minute(0), minute(1))
     for count, words in ((1, "1 line</output>"), (2, "2 lines</output>")):

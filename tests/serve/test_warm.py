@@ -25,7 +25,7 @@ from cpmon.store.catalogue.connection import Connection
 from tests.serve.conftest import ROOT
 
 pytestmark = pytest.mark.anyio
-LAB = (("system", "SMALLLAB"), ("run", "LAB"))
+LAB = (("run", "LAB"), ("system", "SMALLLAB"))
 DUMPS = sorted((ROOT / "sample-data" / "timer").glob("*.mon.zst"))
 
 
