@@ -178,7 +178,7 @@ def _undoubted(
     figures = ", ".join(["count(*)", *moves])
     rows, *moved = _counts(con, rule, f"SELECT {figures} FROM {raw_table(layout.name)}")
     still = {counter for counter, has in zip(counters, moved, strict=True) if not has}
-    if rows < LARGE or owner_of(layout).clock:
+    if rows < LARGE or owner_of(layout).clock or owner_of(layout).has_parts:
         return still, None
     sound, checked = _counts(con, rule, undoubted_of(layout, still, scope.condition()))
     return still, checked if sound else None
@@ -204,12 +204,17 @@ CAUSES = {
     "new": "OWNER_RESTARTED",
     "restart": "OWNER_RESTARTED",
     "stale": "BLOCK_STALE",
+    "clock": "BLOCK_CLOCK_SET",
+    "unmeasured": "OWNER_ENDED",
+    "ended": "OWNER_ENDED",
 }
 """Why a row has no deltas -> the finding; a row with deltas may have a counter in doubt."""
 EFFECTS = {
     "SAMPLE_MISSING": "no delta; sums over all objects of this kind are blank",
     "OWNER_RESTARTED": "no delta across the restart",
     "BLOCK_STALE": "no delta",
+    "BLOCK_CLOCK_SET": "no delta",
+    "OWNER_ENDED": "no delta; sums over all objects of this kind are blank",
     "COUNTER_FELL": "no delta of this counter",
     "WRAPPED_TWICE": "the delta is a lower bound",
 }

@@ -14,9 +14,20 @@ from ...core.sql import exact, name, text
 from ...schemas.arrow import arrow_schema, inherited, owner_keys, schema_of, syncs
 from ...schemas.field import WIDEST, Field, Role, Type
 from ...schemas.layout import Layout
-from ...schemas.owners import COUNTDOWN_START, ELAPSED, Limit, Owner, limit_of, owner_of, parts_of
-from ...schemas.registry import tables
+from ...schemas.owners import (
+    COUNTDOWN_START,
+    ELAPSED,
+    Limit,
+    Owner,
+    limit_of,
+    members_of,
+    owner_of,
+    parts_of,
+)
 from ...schemas.unplaced import unplaced
+from .clocks import CLOCKED, clocked, was_set
+from .membership import CHAINED, absent, happened, is_stoppable, stopped
+from .membership import joins as joins_of
 from .views import PLACE, Documented, describe, describe_bit, row_docs
 
 WORD = 4
@@ -34,8 +45,11 @@ JUDGED = {
         "Why the row has no deltas. first: no sample of the system is directly before. appeared:"
         " the owner was not sampled before. new: its session began in the interval. restart: it is"
         " another session, attachment or boot than before; deltas of a session that begins at 0 are"
-        " what it used so far. stale: the guest has written nothing new. missing: the owner was"
-        " sampled before, and is not now; the row stands for it. NULL: it has them."
+        " what it used so far. stale: the guest has written nothing new. clock: the guest's clock"
+        " was set, so that the seconds are not known. unmeasured: its measurement is off. missing:"
+        " the owner was sampled before, has not ended, and is not sampled now; the row stands for"
+        " it. ended: it ended in the interval, and what it did in"
+        " that is in no record; likewise. NULL: it has them."
     ),
     "doubts": (
         "What is not known of the deltas, or is a lower bound, and why: the cause, counters that"
@@ -50,7 +64,10 @@ CAUSES = {
     "new": "began",
     "restart": "began anew",
     "stale": "is older than the interval",
+    "unmeasured": "is not measured",
+    "clock": "has a clock that was set",
     "missing": "is missing",
+    "ended": "ended",
 }
 """Cause that is a doubt -> predicate of the record in the message. `first` is not a doubt."""
 FELL, IMPOSSIBLE, WRAPPED = "fell", "is not possible", "may have wrapped more than once"
@@ -291,7 +308,7 @@ def _rows(layout: Layout, counters: Sequence[_Counter], columns: Mapping[str, st
     owner, keys = owner_of(layout), [name(key) for key in owner_keys(layout)]
     return f"""{_judged(layout, counters, _sampled(layout, owner, keys, counters))}
       SELECT {", ".join(columns.values())} FROM judged
-      UNION ALL {_missing(layout, owner, keys, columns)}"""
+      UNION ALL {_absent(layout, owner, keys, columns)}"""
 
 
 def _judged(layout: Layout, counters: Sequence[_Counter], sampled: str) -> str:
@@ -315,20 +332,24 @@ def _judged(layout: Layout, counters: Sequence[_Counter], sampled: str) -> str:
       ends AS (
         SELECT DISTINCT system, interval_end, previous_end FROM ticks
         WHERE previous_end IS NOT NULL),
-      {_happened(owner, keys)}
+      {happened(owner, keys)}
+      {stopped(owner, keys)}
+      {CHAINED if owner.is_announced else ""}
       sampled AS ({sampled}),
       timed AS (
         SELECT *, {_elapsed(owner)} AS _s, {MOST} AS _most FROM sampled
         WHERE _end IS NULL OR _end <> interval_end),
       measured AS (SELECT {", ".join(["*", *(c.measured() for c in counters)])} FROM timed),
       compared AS (SELECT {", ".join(["*", *judged])} FROM measured),
-      judged AS (SELECT *, {_cause(owner)} AS cause FROM compared)"""
+      judged AS (SELECT *, {_cause(owner, counters)} AS cause FROM compared)"""
 
 
 def relations_of(layout: Layout) -> list[str]:
     """The views of schema `monitor` that `interval.<table>` reads."""
     owner = owner_of(layout)
     read = {layout.name, *(event.table for event in owner.events)}
+    if members := members_of(layout):
+        read.add(members.table)
     if owner.clock:
         read.add(owner.clock[0])
     return [f"monitor.{table}" for table in sorted(read)]
@@ -360,65 +381,40 @@ def _columns(
     return columns, {column: docs[column] for column in columns}
 
 
-def _happened(owner: Owner, keys: Sequence[str]) -> str:
-    """CTE of the events that began or ended owners in each interval; empty without events."""
-    if not owner.events:
-        return ""
-    shared = ", ".join(["system", *_event_keys(owner, keys)])
-    selects = (
-        f"SELECT {shared}, tod, tod_us, {str(event.begins).lower()} AS begins"
-        f" FROM monitor.{name(event.table)}"
-        for event in owner.events
-    )
-    of_event = ", ".join(f"e.{key}" for key in ["system", *_event_keys(owner, keys)])
-    return f"""happened AS (
-        SELECT {of_event}, n.interval_end, min(CASE WHEN e.begins THEN e.tod_us END) AS begun_us,
-          max(CASE WHEN e.begins THEN 0 ELSE 1 END) AS ended
-        FROM ({" UNION ALL ".join(selects)}) AS e
-        JOIN ends AS n
-          ON n.system = e.system AND e.tod > n.previous_end AND e.tod <= n.interval_end
-        GROUP BY {of_event}, n.interval_end),"""
-
-
-def _event_keys(owner: Owner, keys: Sequence[str]) -> list[str]:
-    """The keys of a row that the events of its owner also have."""
-    tables_of_events = [tables()[event.table] for event in owner.events]
-    columns = [{name(field.name) for field in table.columns} for table in tables_of_events]
-    return [key for key in keys if all(key in names for names in columns)]
-
-
 def _sampled(
     layout: Layout, owner: Owner, keys: Sequence[str], counters: Sequence[_Counter]
 ) -> str:
     """Query of the sampled rows, each with the values of the previous row of its keys."""
-    clock, joins = "r.tod_us", "JOIN ticks AS i USING (system, dump, interval_end)"
+    of_events, events = joins_of(owner, keys)
+    rows = _untorn(layout)
+    columns = ["r.*", "i.previous_end", "lag(r.interval_end) OVER w AS _end", *events]
+    if owner.has_parts:
+        rows = _numbered(rows, keys)
+        keys = [*keys, "_part"]
+        columns.append("lag(r._parts) OVER w AS _parts_before")
     if owner.clock:
-        table, column = owner.clock
-        at = "r" if table == layout.name else "c"
-        clock = f"date_diff('microsecond', TIMESTAMP '1970-01-01', {at}.{name(column + '_at')})"
-        if at == "c":
-            joins += f" LEFT JOIN monitor.{name(table)} AS c"
-            joins += " ON c.system = r.system AND c.dump = r.dump"
-            joins += " AND c.record_offset = r.record_offset"
-    columns = [
-        "r.*",
-        "i.previous_end",
-        f"{clock} AS _clock",
-        f"lag({clock}) OVER w AS _clock_before",
-    ]
-    columns.append("lag(r.interval_end) OVER w AS _end")
-    if owner.events:
-        joins += f" LEFT JOIN happened AS h ON {_same_owner('h', 'r', owner, keys)}"
-        joins += " AND h.interval_end = r.interval_end"
-        columns += ["h.begun_us", "h.system IS NOT NULL AS _happened"]
+        rows = clocked(_untorn(layout), layout, owner.clock, keys)
+        columns += CLOCKED
+    else:
+        columns += ["r.tod_us AS _clock", "lag(r.tod_us) OVER w AS _clock_before"]
     columns += [f"lag(r.{name(f)}) OVER w AS {name(f'_before_{f}')}" for f in owner.identity]
     columns += [counter.lags() for counter in counters]
     partition = ", ".join(f"r.{key}" for key in ["system", *keys])
     return f"""
         SELECT {", ".join(columns)}
-        FROM {_untorn(layout)} AS r {joins}
+        FROM {rows} AS r JOIN ticks AS i USING (system, dump, interval_end){of_events}
         WINDOW w AS (
           PARTITION BY {partition} ORDER BY r.interval_end, r.dump, r.record_offset)"""
+
+
+def _numbered(rows: str, keys: Sequence[str]) -> str:
+    """SQL relation: rows with their number among those of their owner, and how many these are."""
+    same = ", ".join(["system", "dump", "interval_end", *keys])
+    return f"""(
+          SELECT *,
+            row_number() OVER (PARTITION BY {same} ORDER BY record_offset) AS _part,
+            count(*) OVER (PARTITION BY {same}) AS _parts
+          FROM {rows} AS n)"""
 
 
 def _paired(layout: Layout, owner: Owner, keys: Sequence[str], counters: Sequence[_Counter]) -> str:
@@ -430,11 +426,8 @@ def _paired(layout: Layout, owner: Owner, keys: Sequence[str], counters: Sequenc
         "e._clock AS _clock_before",
         "n.previous_end AS _end",
     ]
-    joins = ""
-    if owner.events:
-        joins = f" LEFT JOIN happened AS h ON {_same_owner('h', 'r', owner, keys)}"
-        joins += " AND h.interval_end = r.interval_end"
-        columns += ["h.begun_us", "h.system IS NOT NULL AS _happened"]
+    of_events, events = joins_of(owner, keys)
+    columns += events
     before = [*owner.identity, *(counter.field.name for counter in counters)]
     columns += [f"e.{name(f'_before_{field}')}" for field in before]
     columns += [
@@ -451,7 +444,7 @@ def _paired(layout: Layout, owner: Owner, keys: Sequence[str], counters: Sequenc
         JOIN (
           SELECT tod_us AS _clock{values},
             hash({", ".join(["system", "interval_end", *keys])}) AS _place
-          FROM {relation}) AS e ON e._place = hash({place}){joins}"""
+          FROM {relation}) AS e ON e._place = hash({place}){of_events}"""
 
 
 def _elapsed(owner: Owner) -> str:
@@ -481,7 +474,7 @@ def _is_old(counters: Sequence[_Counter]) -> str:
     return f"({' OR '.join(c.is_old() for c in limited) or 'false'}) AS _is_old"
 
 
-def _cause(owner: Owner) -> str:
+def _cause(owner: Owner, counters: Sequence[_Counter]) -> str:
     """SQL: the cause why a row has no deltas.
 
     Without other evidence, a decreased counter means a restart if the owner is not old. If it is
@@ -492,13 +485,19 @@ def _cause(owner: Owner) -> str:
         *(f"coalesce({name(f)} <> {name(f'_before_{f}')}, false)" for f in owner.identity),
     ]
     signs += ["_happened"] if owner.events else []
+    signs += ["_parts <> _parts_before"] if owner.has_parts else []
     signs += ["(_drops > 0 AND (NOT _is_old OR (_drops > 1 AND 2 * _drops >= _moves)))"]
     appeared = "'appeared'"
     if owner.events:
         appeared = "CASE WHEN begun_us IS NOT NULL THEN 'new' ELSE 'appeared' END"
+    idle = "\n          WHEN _is_stopped THEN 'unmeasured'" if is_stoppable(owner) else ""
+    clock = ""
+    if owner.clock:
+        ticks = [c.delta for c in counters if c.field.name in owner.elapsed]
+        clock = f"\n          WHEN {was_set(ticks)} THEN 'clock'"
     return f"""CASE WHEN previous_end IS NULL THEN 'first'
           WHEN _end IS NULL OR _end <> previous_end THEN {appeared}
-          WHEN _s IS NULL OR _s = 0 THEN 'stale'
+          WHEN _s IS NULL OR _s = 0 THEN 'stale'{idle}{clock}
           WHEN {" OR ".join(signs)} THEN 'restart' END"""
 
 
@@ -517,27 +516,19 @@ def _doubts(layout: Layout, owner: Owner, counters: Sequence[_Counter]) -> str:
     return f"CASE {' '.join(cases)} END"
 
 
-def _missing(layout: Layout, owner: Owner, keys: Sequence[str], columns: Iterable[str]) -> str:
-    """Query of the owners that were sampled at the previous interval end, but not at this one."""
-    filled = {"system": "m.system", "interval_end": "m.interval_end", "cause": "'missing'"}
-    filled["doubts"] = text(f"{layout.name.upper()} {CAUSES['missing']}")
+def _absent(layout: Layout, owner: Owner, keys: Sequence[str], columns: Iterable[str]) -> str:
+    """Query of the owners that were sampled before and have no row, in the columns of the view."""
+    filled = {"system": "m.system", "interval_end": "m.interval_end", "cause": "m.cause"}
+    said = " ".join(
+        f"WHEN m.cause = '{cause}' THEN {text(f'{layout.name.upper()} {CAUSES[cause]}')}"
+        for cause in ("missing", "ended")
+    )
+    filled["doubts"] = f"CASE {said} END"
     filled |= {key: f"m.{key}" for key in keys}
     shown = (filled.get(column) or filled.get(name(column)) or "NULL" for column in columns)
-    ended = ""
-    if owner.events:
-        ended = f"""
-      LEFT JOIN happened AS h ON {_same_owner("h", "m", owner, keys)}
-        AND h.interval_end = m.interval_end AND h.ended = 1
-      WHERE h.system IS NULL"""
-    place = ", ".join(["system", *keys])
     return f"""
       SELECT {", ".join(shown)}
-      FROM (
-        SELECT {", ".join(f"p.{key}" for key in ["system", *keys])}, n.interval_end
-        FROM {_untorn(layout)} AS p
-        JOIN ends AS n ON n.system = p.system AND n.previous_end = p.interval_end
-        EXCEPT
-        SELECT {place}, interval_end FROM {_untorn(layout)} AS n) AS m{ended}"""
+      FROM ({absent(layout, owner, keys, _untorn(layout))}) AS m"""
 
 
 def _untorn(layout: Layout) -> str:
@@ -550,11 +541,6 @@ def _untorn(layout: Layout) -> str:
         return relation
     first, second = map(name, counts)
     return f"(SELECT * FROM {relation} WHERE NOT coalesce({first} <> {second}, false))"
-
-
-def _same_owner(left: str, right: str, owner: Owner, keys: Sequence[str]) -> str:
-    shared = ["system", *_event_keys(owner, keys)]
-    return " AND ".join(f"{left}.{key} = {right}.{key}" for key in shared)
 
 
 def _sum(fields: Iterable[str]) -> str:
