@@ -264,7 +264,7 @@ def _total_sql(column: ReportColumn, source: Source) -> str:
     rolled, factor = source.is_rolled, column.factor
     if column.kind is MetricKind.LEVEL:
         amount, factor = sum_of(column.name) if rolled else weighted(column.name), 1.0
-        once = "max(seconds)" if rolled else f"max({WEIGHT})"
+        once = f"max({known_of(column.name) if rolled else WEIGHT})"
     elif column.under in ELAPSED:
         amount, time = _terms(column, rolled=rolled)
         once = f"max({time})"

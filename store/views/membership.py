@@ -125,15 +125,16 @@ def absent(layout: Layout, owner: Owner, keys: Sequence[str], rows: str) -> str:
     """
     place = ", ".join(["system", *keys])
     gone = f"""
-        SELECT {", ".join(f"p.{key}" for key in ["system", *keys])}, n.interval_end
-        FROM {rows} AS p
+        SELECT {", ".join(f"p.{key}" for key in ["system", *keys])}, n.interval_end, p.back_end
+        FROM (
+          SELECT {place}, interval_end,
+            lead(interval_end) OVER (PARTITION BY {place} ORDER BY interval_end) AS back_end
+          FROM {rows} AS r) AS p
         JOIN ends AS n ON n.system = p.system AND n.previous_end = p.interval_end
-        EXCEPT
-        SELECT {place}, interval_end FROM {rows} AS n"""
+        WHERE p.back_end IS NULL OR p.back_end > n.interval_end"""
     if not owner.is_announced:
         return f"SELECT {place}, interval_end, 'missing' AS cause FROM ({gone}) AS g"
     of_gone = ", ".join(f"g.{key}" for key in ["system", *keys])
-    equal = "".join(f" AND r.{key} IS NOT DISTINCT FROM g.{key}" for key in keys)
     members = members_of(layout)
     stated, cause = "", "CASE WHEN e.interval_end = o.over_end THEN 'ended' ELSE 'missing' END"
     if members:
@@ -163,12 +164,7 @@ def absent(layout: Layout, owner: Owner, keys: Sequence[str], rows: str) -> str:
         SELECT {of_gone}, g.interval_end AS since_end, min(g.back_end) AS back_end,
           min(h.interval_end) AS over_end,
           min(CASE WHEN h.has_totals = 1 THEN h.interval_end END) AS total_end
-        FROM (
-          SELECT {of_gone}, g.interval_end, min(r.interval_end) AS back_end
-          FROM ({gone}) AS g
-          LEFT JOIN {rows} AS r
-            ON r.system = g.system AND r.interval_end > g.interval_end{equal}
-          GROUP BY {of_gone}, g.interval_end) AS g
+        FROM ({gone}) AS g
         {_endings(owner, keys)}
         GROUP BY {of_gone}, g.interval_end) AS o
       JOIN chained AS f ON f.system = o.system AND f.interval_end = o.since_end
