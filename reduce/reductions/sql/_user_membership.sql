@@ -7,12 +7,6 @@ WITH sampled AS (
   FROM monitor.useact
   WHERE interval_end IS NOT NULL
   GROUP BY system, interval_end
-),
-stated AS (
-  SELECT system, interval_end, MAX(CAST(sysusrs AS BIGINT)) AS users
-  FROM monitor.sytusr
-  WHERE interval_end IS NOT NULL
-  GROUP BY system, interval_end
 )
 SELECT s.system,
        s.interval_end,
@@ -20,5 +14,5 @@ SELECT s.system,
        t.users <= s.users AS is_whole,
        CASE WHEN t.users > s.users THEN 'users were not sampled' END AS doubts
 FROM sampled AS s
-JOIN stated AS t
+JOIN _stated_users AS t
   ON t.system = s.system AND t.interval_end = s.interval_end;

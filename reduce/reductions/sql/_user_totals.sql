@@ -23,6 +23,7 @@ summed AS (
   SELECT system,
          interval_end,
          CASE WHEN COUNT(resident_pages) = COUNT(*) THEN COUNT(*) END AS users,
+         COUNT(resident_pages) AS sampled,
          complete_sum(resident_pages) AS resident_pages,
          complete_sum(resident_above_pages) AS resident_above_pages,
          complete_sum(xstor_pages) AS xstor_pages,
@@ -30,25 +31,42 @@ summed AS (
          all_doubts(doubts) AS doubts
   FROM per_user
   GROUP BY system, interval_end
+),
+held AS (
+  SELECT s.system,
+         s.interval_end,
+         s.users,
+         s.resident_pages,
+         s.resident_above_pages,
+         s.xstor_pages,
+         s.dasd_pages,
+         s.doubts,
+         COALESCE(c.users <= s.sampled, TRUE) AS is_whole
+  FROM summed AS s
+  LEFT JOIN _stated_users AS c
+    ON c.system = s.system AND c.interval_end = s.interval_end
 )
-SELECT s.system,
-       s.interval_end,
+SELECT t.system,
+       t.interval_end,
        -- Users with a record.
-       CASE WHEN COALESCE(m.is_whole, TRUE) THEN s.users END AS users,
+       CASE WHEN t.is_whole THEN t.users END AS users,
        -- Resident pages of all users (VMDCTPVR: frames below 2 GB), 4 KB each.
-       CASE WHEN COALESCE(m.is_whole, TRUE) THEN s.resident_pages
+       CASE WHEN t.is_whole THEN t.resident_pages
        END AS resident_pages,
        -- Resident pages of all users above 2 GB (VMDCTPVG), 4 KB each. NULL
        -- unless the place of the field is known for the records of all users.
-       CASE WHEN COALESCE(m.is_whole, TRUE) THEN s.resident_above_pages
+       CASE WHEN t.is_whole THEN t.resident_above_pages
        END AS resident_above_pages,
        -- Expanded-storage blocks of all users (VMDCTXBK), 4 KB each.
-       CASE WHEN COALESCE(m.is_whole, TRUE) THEN s.xstor_pages
+       CASE WHEN t.is_whole THEN t.xstor_pages
        END AS xstor_pages,
        -- DASD page slots of all users (CALCTPGS), 4 KB each.
-       CASE WHEN COALESCE(m.is_whole, TRUE) THEN s.dasd_pages
+       CASE WHEN t.is_whole THEN t.dasd_pages
        END AS dasd_pages,
-       nullif(concat_ws(', ', s.doubts, m.doubts), '') AS doubts
-FROM summed AS s
-LEFT JOIN _user_membership AS m
-  ON m.system = s.system AND m.interval_end = s.interval_end;
+       nullif(
+         concat_ws(
+           ', ', t.doubts,
+           CASE WHEN NOT t.is_whole THEN 'users were not sampled' END
+         ), ''
+       ) AS doubts
+FROM held AS t;
