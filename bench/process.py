@@ -55,18 +55,6 @@ def command(*words: str) -> tuple[float, int]:
     return result["seconds"], result["peak_bytes"]
 
 
-def processor_seconds(*words: str) -> float:
-    """Run a command in a new process; its seconds of processor time, its start included.
-
-    Raises:
-        AssertionError: as for `command`.
-    """
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    whole_command(*words)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-
-
 def whole_command(*words: str) -> None:
     """Run a command as its user does, from the start of its process to the end.
 

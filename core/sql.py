@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-PARTS, FINE_PARTS = "67108864e0", "4294967296e0"
-"""2**26 and 2**32: sums of multiples of 1 / these are exact below 2**27 and 2**21, in any order."""
+PARTS = "67108864e0"
+"""2**26: sums of multiples of 1 / this are exact below 2**27, in any order."""
 
 
 def name(identifier: str) -> str:

@@ -81,8 +81,10 @@ class Code(Enum):
     INTERVAL_GAP = auto()
     COUNTER_FELL = auto()
     OWNER_RESTARTED = auto()
+    OWNER_ENDED = auto()
     SAMPLE_MISSING = auto()
     BLOCK_STALE = auto()
+    BLOCK_CLOCK_SET = auto()
     WRAPPED_TWICE = auto()
     SUM_OPEN = auto()
 

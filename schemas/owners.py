@@ -2,14 +2,16 @@
 
 A counter belongs to an owner (a logon session, an attachment of a device, a boot of a guest), and a
 delta exists only between two samples of one. `owners.csv` names what begins and ends an owner,
-`limits.csv` how fast a counter can grow, `parts.csv` which deltas and values are part of which.
+`members.csv` where CP states how many there are, `limits.csv` how fast a counter can grow,
+`parts.csv` which deltas and values are part of which.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
 from .field import Field
 from .layout import Layout
@@ -21,12 +23,42 @@ COUNTDOWN_START = 0x7FFFFFFF_00000000
 """Start value of a time that counts down (IBM: PFXPRBTM)."""
 
 
+class Change(StrEnum):
+    """What an event does to an owner: a column of `owners.csv`."""
+
+    BEGINS = "begun_by"
+    ENDS = "ended_by"
+    STOPS = "stopped_by"
+    """It goes on, but its counters stand still until an event begins it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Event records that begin or end an owner; they have its keys, or the first of them."""
+    """Event records that begin, end or stop an owner.
+
+    Attributes:
+        keys: column of the owner's table -> column of the event; those of the same name if empty.
+        has_totals: the event has the counters as they were at the end.
+    """
 
     table: str
-    begins: bool
+    change: Change
+    keys: Mapping[str, str]
+    has_totals: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Members:
+    """Where CP states how many owners there are: a row of `members.csv`.
+
+    Attributes:
+        keys: the columns whose distinct values are counted.
+        table, field: where the number stands.
+    """
+
+    keys: tuple[str, ...]
+    table: str
+    field: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +66,11 @@ class Owner:
     """The owner of the counters of a table: a row of `owners.csv`.
 
     Attributes:
-        events: those that begin or end an owner.
+        events: those that begin, end or stop an owner.
         identity: fields of the row that differ between owners.
+        has_parts: several rows of one owner in a sample are parts of it, in a fixed order.
         from_zero: counters begin at 0, so that their first values are the usage of the new owner.
+        elapsed: counters, in units of 10 ms, that together count the time by its clock.
         clock: the field with the time of the figures, and its table; empty if it is the time stamp
             of the record.
         watched: the counters that are checked for restarts and doubts; all if empty. In the largest
@@ -45,9 +79,16 @@ class Owner:
 
     events: tuple[Event, ...] = ()
     identity: tuple[str, ...] = ()
+    has_parts: bool = False
     from_zero: bool = False
     clock: tuple[str, str] | None = None
     watched: tuple[str, ...] = ()
+    elapsed: tuple[str, ...] = ()
+
+    @property
+    def is_announced(self) -> bool:
+        """Whether an event says that it ends: until then it exists, sampled or not."""
+        return any(event.change is Change.ENDS for event in self.events)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,21 +147,40 @@ def parts_of(layout: Layout, of: str = "deltas") -> Sequence[Parts]:
     return found
 
 
+def members_of(layout: Layout) -> Members | None:
+    """Where CP states how many owners of a table there are; None if nowhere."""
+    for row in shipped_rows("members.csv"):
+        if layout.name in row["tables"].split():
+            table, _, field = row["stated"].partition(".")
+            return Members(tuple(row["members"].split()), table, field)
+    return None
+
+
+def _event(text: str, change: Change, totals: Collection[str]) -> Event:
+    """An event as `owners.csv` writes it: `table`, or `table:column=column+column=column`."""
+    table, _, keys = text.partition(":")
+    pairs = (pair.split("=") for pair in keys.split("+") if pair)
+    return Event(table, change, dict(pairs), table in totals)
+
+
 @functools.cache
 def _owners() -> dict[str, Owner]:
     owners = {}
     for row in shipped_rows("owners.csv"):
-        events = [
-            Event(table, column == "begun_by")
-            for column in ("begun_by", "ended_by")
-            for table in row[column].split()
-        ]
+        totals = row["totals"].split()
+        events = [_event(text, change, totals) for change in Change for text in row[change].split()]
         identity, watched = (tuple(row[column].split()) for column in ("identity", "watched"))
         above, _, name = row["clock"].rpartition(".")
         for table in row["tables"].split():
             clock = (above or table, name) if name else None
             owners[table] = Owner(
-                tuple(events), identity, row["from_zero"] == "yes", clock, watched
+                tuple(events),
+                identity,
+                row["parts"] == "yes",
+                row["from_zero"] == "yes",
+                clock,
+                watched,
+                tuple(row["elapsed"].split()),
             )
     return owners
 

@@ -398,12 +398,28 @@ def a_processor_without_a_sample() -> tuple[bytes, Tables]:
     return dump(first, interval(120, processor(120, 2, 2))), {"sytrsp": {"pfxcpuad": [1, 2, 1]}}
 
 
+@scenario(checked=Code.OWNER_ENDED)
+def a_processor_that_was_varied_off() -> tuple[bytes, Tables]:
+    first = interval(60, CONFIG, processor(60, 1, 1), processor(60, 1, 1, number=2))
+    second = interval(120, fields("prcvof", 80, pfxcpuad=2), processor(120, 2, 2))
+    return dump(first, second), {"sytrsp": {"pfxcpuad": [1, 2, 1]}}
+
+
 @scenario(checked=Code.BLOCK_STALE)
 def a_guest_that_has_written_nothing_new() -> tuple[bytes, Tables]:
-    """A memory block of Linux: its clock, two counts, nine levels and counters of 8 bytes."""
-    block = struct.pack(">QII9Q", tod(59), 8, 8, *range(1, 10))
+    return memory_blocks(59, 59)
+
+
+@scenario(checked=Code.BLOCK_CLOCK_SET)
+def a_guest_whose_clock_was_set_by_an_hour() -> tuple[bytes, Tables]:
+    return memory_blocks(59, 119 + 3600)
+
+
+def memory_blocks(*stamps: float) -> tuple[bytes, Tables]:
+    """Memory blocks of Linux: a clock, two counts, nine levels and counters of 8 bytes."""
     sets = []
-    for at in (60, 120):
+    for at, stamp in zip((60, 120), stamps, strict=True):
+        block = struct.pack(">QII9Q", tod(stamp), 8, 8, *range(1, 10))
         name = {"userid": "LINUX01", "mdgprod": "LINUXKRNL".encode("cp037") + b"\1" + b"260100"}
         head = fields("aplsdt", at, caldatof=52, caldatln=len(block), **name)[:52]
         whole = head.ljust(52, b"\0") + block

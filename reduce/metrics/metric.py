@@ -6,10 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from ...core.sql import exact
 from ...render.printing import Format, Style
 
 TIME = "interval_end"
 """The column with the end of the interval, UTC; every reduction has it."""
+WEIGHT = exact("seconds", "1024e0")
+"""SQL: the weight of an interval in the mean of a level: its seconds, to the millisecond."""
 WHOLE = Format(0)
 HEX = 16
 
@@ -24,7 +27,7 @@ class MetricKind(StrEnum):
     TOTAL = "total"
     """The sum of the numerator, times a factor."""
     LEVEL = "level"
-    """The mean of the samples."""
+    """The mean over time: a sample weighs as much as its interval is long."""
     ELAPSED = "elapsed"
     """The sum of seconds; in a mean line the mean length of an interval."""
     LATEST = "latest"
@@ -45,6 +48,7 @@ class ReportColumn:
         is_optional: the column is hidden if it is NULL in all lines.
         whole: the column that it is part of.
         calendar: what times are printed as, which end it: Day, Week or Month; empty for the time.
+        part: the column that is part of it.
     """
 
     name: str
@@ -61,6 +65,7 @@ class ReportColumn:
     is_optional: bool = False
     whole: str = ""
     calendar: str = ""
+    part: str = ""
 
     @property
     def heading(self) -> str:
@@ -166,6 +171,11 @@ class Metric:
         return self.high if self.high[:1].isalpha() else ""
 
     @property
+    def part(self) -> str:
+        """The column or metric that is part of it, which it cannot be below; empty if none is."""
+        return self.low if self.low[:1].isalpha() else ""
+
+    @property
     def is_number(self) -> bool:
         """Whether its values are numbers whatever view has it; keys and settings may be texts."""
         return self.kind not in (MetricKind.KEY, MetricKind.LATEST)
@@ -201,6 +211,7 @@ class Metric:
             self.multiplier,
             HEX if form == "hex" else 10,
             whole=self.whole,
+            part=self.part,
         )
 
     def row_sql(self) -> str:
@@ -213,8 +224,8 @@ class Metric:
         if not self.low and not self.high:
             return ""
         value = values.get(self.name, self.name)
-        high = values.get(self.high, self.high)
-        outside = f"is_outside({value}, {self.low or 'NULL'}, {high or 'NULL'})"
+        low, high = values.get(self.low, self.low), values.get(self.high, self.high)
+        outside = f"is_outside({value}, {low or 'NULL'}, {high or 'NULL'})"
         if not self.high or not self.denominator or self.whole:
             return outside
         # A part of an empty whole has no value, but would be in the sum over several rows.
@@ -223,7 +234,8 @@ class Metric:
     def aggregate_sql(self) -> str:
         """Its expression over several rows, skipping rows in which a term is NULL."""
         if self.kind is MetricKind.LEVEL:
-            return f"AVG({self.sampled})"
+            known = f"CASE WHEN {self.sampled} IS NOT NULL THEN {WEIGHT} END"
+            return f"SUM({weighted(self.sampled)}) / nullif(SUM({known}), 0)"
         if not self.denominator:
             return self._scaled(f"CAST(SUM({self.numerator}) AS DOUBLE)")
         known = f"CASE WHEN {self.denominator} IS NOT NULL THEN {self.numerator} END"
@@ -236,6 +248,11 @@ class Metric:
         if above not in ("", "1"):
             value = f"{above} * {value}"
         return f"{value} / {below}" if below else value
+
+
+def weighted(level: str) -> str:
+    """SQL: a level times the weight of its interval."""
+    return exact(f"{level} * {WEIGHT}")
 
 
 def print_rule(form: str) -> Format:

@@ -25,7 +25,7 @@ from ...config.values import Names, Text
 from ...core.errors import CpmonError, fold, unknown
 from ...render.printing import Style
 from ...schemas import layout
-from ...schemas.owners import owner_of
+from ...schemas.owners import Change, owner_of
 from .metric import Compared, Metric, MetricKind, ReportColumn, print_rule
 
 HEADER = tuple(
@@ -385,7 +385,9 @@ def _note(note: str | Note) -> Note:
     if "{logon}" not in note.text:
         return note
     owner = owner_of(layout("useact"))
-    begun = " or ".join(event.table.upper() for event in owner.events if event.begins)
+    begun = " or ".join(
+        event.table.upper() for event in owner.events if event.change is Change.BEGINS
+    )
     text = f"as well where {begun} tells when it began" if owner.from_zero else "not"
     return msgspec.structs.replace(note, text=Text(note.text.replace("{logon}", text)))
 

@@ -17,8 +17,8 @@ from typing import NamedTuple
 from ...config.definitions import of_definitions
 from ...config.moments import LineLength, Shift
 from ...core.grace_period import inside
-from ...core.sql import FINE_PARTS, exact
-from .metric import TIME, MetricKind, ReportColumn
+from ...core.sql import exact
+from .metric import TIME, WEIGHT, MetricKind, ReportColumn, weighted
 from .report_set import Lines, reports
 
 LEVEL, HOUR = "hour", timedelta(hours=1)
@@ -195,12 +195,12 @@ def _parts(column: ReportColumn) -> Iterator[_Part]:
             yield _Part(name, "Sum.", name, computed=_quotient(of_sums, column, ""))
             yield _Part(of_sums, "Sum.", over, f"CAST(sum({over}) AS DOUBLE)")
         case MetricKind.LEVEL:
-            of_samples, number = sum_of(name), count_of(name)
-            total = f"CAST(sum({exact(name, FINE_PARTS)}) AS DOUBLE)"
-            mean = f"{of_samples} / nullif({number}, 0)"
-            yield _Part(name, "Mean of the samples.", name, computed=mean)
-            yield _Part(of_samples, "Sum of the samples.", name, total)
-            yield _Part(number, f"Samples that {name} is known of.", "", f"count({name})")
+            amount, known = sum_of(name), known_of(name)
+            total = f"CAST(sum({weighted(name)}) AS DOUBLE)"
+            weights = f"sum(CASE WHEN {name} IS NOT NULL THEN {WEIGHT} END)"
+            yield _Part(name, "Mean over time.", name, computed=f"{amount} / nullif({known}, 0)")
+            yield _Part(amount, "Sum over time, times seconds.", name, total)
+            yield _Part(known, f"Seconds that {name} is known of.", "", weights)
         case _:
             yield _Part(name, "As of the last interval.", name, f"arg_max({name}, {TIME})")
             return
@@ -234,9 +234,9 @@ def amount_of(over: str, under: str) -> str:
     return f"{over}_by_{under}"
 
 
-def count_of(column: str) -> str:
-    """Name of the roll-up column with the number of intervals in which a column is not NULL."""
-    return f"{column}_n"
+def known_of(column: str) -> str:
+    """Name of the roll-up column with the seconds of intervals in which a column is not NULL."""
+    return f"{column}_s"
 
 
 def time_of(over: str, under: str) -> str:

@@ -19,15 +19,15 @@ from ...core.grace_period import DAY, GRACE, bounds_of_ends, inside
 from ...core.sql import name as quoted
 from ...render.printing import Style
 from ...store.catalogue.connection import levels_of
-from ..metrics.metric import TIME, MetricKind, ReportColumn
+from ..metrics.metric import TIME, WEIGHT, MetricKind, ReportColumn, weighted
 from ..metrics.report_set import Lines, Report
 from ..metrics.rollups import (
     HOUR,
     LEVEL,
     amount_of,
     bucket,
-    count_of,
     hours,
+    known_of,
     rollup_of,
     sum_of,
     time_of,
@@ -312,8 +312,8 @@ def _total_sql(column: ReportColumn, source: Source) -> str:
     """The expression of a column over the rows of all objects."""
     rolled, factor = source.is_rolled, column.factor
     if column.kind is MetricKind.LEVEL:
-        amount, factor = sum_of(column.name) if rolled else column.name, 1.0
-        once = "max(intervals)" if rolled else "1"
+        amount, factor = sum_of(column.name) if rolled else weighted(column.name), 1.0
+        once = f"max({known_of(column.name) if rolled else WEIGHT})"
     elif column.under in ELAPSED:
         amount, time = _terms(column, rolled=rolled)
         once = f"max({time})"
@@ -343,10 +343,9 @@ def line_sql(column: ReportColumn, *, rolled: bool = False) -> str:
             return f"sum({amount}) * {factor!r} / nullif(sum({divisor}), 0)"
         case MetricKind.TOTAL:
             return f"sum({sum_of(over) if rolled else over}) * {factor!r}"
-        case MetricKind.LEVEL if rolled:
-            return f"sum({sum_of(name)}) / nullif(sum({count_of(name)}), 0)"
         case MetricKind.LEVEL:
-            return f"avg({name})"
+            amount = sum_of(name) if rolled else weighted(name)
+            return f"sum({amount}) / nullif({_population(column, rolled=rolled)}, 0)"
         case MetricKind.ELAPSED:
             return f"sum({name})"
         case MetricKind.LATEST:
@@ -355,16 +354,34 @@ def line_sql(column: ReportColumn, *, rolled: bool = False) -> str:
 
 
 def possible_sql(column: ReportColumn, report: Report, source: Source) -> str:
-    """The expression of a column, NULL if it exceeds the column that it is part of.
+    """The expression of a column, NULL if it contradicts another one of the line.
 
-    Over several rows this happens if the part is known in more rows than the whole.
+    It exceeds the column that it is part of, or is below a part of it, or is of other intervals
+    than these: then the figures of one line would be of two populations.
     """
-    part = line_sql(column, rolled=source.is_rolled)
-    wholes = [other for other in report.columns if other.name == column.whole]
-    if not wholes:
-        return part
-    whole = line_sql(wholes[0], rolled=source.is_rolled)
-    return f"CASE WHEN NOT is_outside({part}, NULL, {whole}) THEN {part} END"
+    value = line_sql(column, rolled=source.is_rolled)
+    conditions = []
+    for other in report.columns:
+        if other.name and other.name in (column.whole, column.part):
+            bound = line_sql(other, rolled=source.is_rolled)
+            low, high = ("NULL", bound) if other.name == column.whole else (bound, "NULL")
+            conditions.append(f"is_outside({value}, {low}, {high})")
+            if (other.kind, other.under) == (column.kind, column.under):
+                of_both = [_population(c, rolled=source.is_rolled) for c in (column, other)]
+                conditions.append(f"coalesce(abs({of_both[0]} - {of_both[1]}) > 1e-3, false)")
+    if not conditions:
+        return value
+    return f"CASE WHEN NOT ({' OR '.join(conditions)}) THEN {value} END"
+
+
+def _population(column: ReportColumn, *, rolled: bool) -> str:
+    """SQL: the divisor of a ratio, or the seconds of a level, summed where it is known."""
+    if column.kind is MetricKind.LEVEL:
+        known = known_of(column.name)
+        if not rolled:
+            known = f"CASE WHEN {column.name} IS NOT NULL THEN {WEIGHT} END"
+        return f"sum({known})"
+    return f"sum({_terms(column, rolled=rolled)[1]})"
 
 
 def _shown(column: ReportColumn, report: Report, end: str, source: Source) -> str:

@@ -54,6 +54,11 @@ in `unit`, at the end of `worst_interval`; `dump` and `record_offset` locate the
 comes from, NULL if a rule has no such record. Interval ends are UTC. `limit` is NULL if the rule
 has no limit."""
 EPISODES = Template((files(__package__) / "episodes.sql").read_text(encoding="utf-8"))
+PRINTED = (
+    "CASE WHEN abs(value) >= 10 THEN round(value, 1) WHEN abs(value) >= 1 THEN round(value, 2)"
+    " ELSE value END"
+)
+"""SQL: a value as it is printed beside its limit (`rendering._number`)."""
 ENOUGH = 0.99
 """Share of a rule's minutes that suffices, because no interval is exactly a minute."""
 LONGER = timedelta(hours=8), timedelta(days=2), timedelta(days=7)
@@ -321,7 +326,9 @@ def _episodes_sql(rule: Rule, values: str, scope: Scope, start: datetime | None,
     had none. An episode that is shorter than the rule asks for, but borders on intervals of which
     nothing is known, is not `judged`; one that may have begun before `start` is `cut`.
     """
-    beyond = f"value {rule.comparison.sign} {rule.limit!r}" if rule.limit is not None else "true"
+    beyond = (
+        f"{PRINTED} {rule.comparison.sign} {rule.limit!r}" if rule.limit is not None else "true"
+    )
     direction = "value" if rule.comparison is Comparison.BELOW else "value DESC"
     order = f"ORDER BY {direction}, {TIME}, dump, record_offset"
     keys = [f"k{n}" for n in range(len(rule.record_keys))]

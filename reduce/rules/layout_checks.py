@@ -19,7 +19,7 @@ from ...core.sql import name, text
 from ...schemas.arrow import owner_keys, row_keys, told_apart
 from ...schemas.field import Field, Role, Type
 from ...schemas.layout import Kind, Layout
-from ...schemas.owners import parts_of
+from ...schemas.owners import owner_of, parts_of
 from ...schemas.registry import record_of, tables
 from ...schemas.release import release_key
 from ...store.results.lineage import code_of, lineages
@@ -122,10 +122,13 @@ def keys_unique(layout: Layout) -> TableCheck | None:
     """Keys and time are unique within a dump; None for tables where they need not be.
 
     They need not be in records of the monitor itself, in tables without keys that have several rows
-    in a sample, and in continued records; the entries of continued records must be unique.
+    in a sample, in records of the parts of a thing, and in continued records; the entries of
+    continued records must be unique.
     """
     record = record_of(layout)
     is_continued = record.grain.startswith("part of ")  # several of them describe one object
+    if owner_of(layout).has_parts:
+        return None
     if is_continued and not (layout.parent and layout.keys):
         return None
     keys, time = told_apart(layout), time_of(layout)

@@ -19,10 +19,9 @@ import pyarrow as pa
 
 from ...core.sql import name, text
 from ...schemas.arrow import owner_keys, schema_of, syncs
-from ...schemas.field import WIDEST, Field, Role, Type
+from ...schemas.field import WIDEST, Field, Role
 from ...schemas.layout import Layout
 from ...schemas.owners import ELAPSED, Parts, limit_of, owner_of, parts_of
-from ...schemas.registry import tables
 from ...store.catalogue.connection import run_restricted
 from ...store.scope import Scope
 from ...store.views.interval import (
@@ -32,10 +31,10 @@ from ...store.views.interval import (
     TOD_UNITS,
     WORD,
     counter_names,
-    event_keys,
     most_of_all,
     owner_hash,
 )
+from ...store.views.membership import event_columns
 from ...store.views.views import raw_table, readable
 
 I64 = npt.NDArray[np.int64]
@@ -84,7 +83,8 @@ class Screening:
         """
         if not self._ends.systems:
             return Screened(())
-        if not self._ends.are_successive:
+        owner = owner_of(layout)
+        if not self._ends.are_successive or owner.clock or owner.has_parts:
             return Screened(None)
         look, sql = _Look(layout, self._ends), _rows_sql(layout, self._ends)
         size = max(1, CHUNK_BYTES // (8 * (len(look.counters) + 4)))
@@ -105,14 +105,16 @@ class Screening:
 
     def _met_by_events(self, layout: Layout) -> U64:
         """The owners that events are about."""
-        owner = owner_of(layout)
-        keys = ", ".join(["system", *event_keys(owner, [*map(name, owner_keys(layout))])])
-        landed = [event.table for event in owner.events if event.table in self._landed]
-        if not landed:
+        conditions = []
+        for event in owner_of(layout).events:
+            columns = event_columns(event, [*map(name, owner_keys(layout))])
+            own, others = (", ".join(["system", *c]) for c in (columns, columns.values()))
+            events = f"SELECT {others} FROM monitor.{name(event.table)}"
+            conditions += [f"({own}) IN ({events})"] * (event.table in self._landed)
+        if not conditions:
             return np.empty(0, np.uint64)
-        events = " UNION ".join(f"SELECT {keys} FROM monitor.{name(table)}" for table in landed)
         met = f"SELECT DISTINCT {owner_hash(layout)} AS _owner FROM monitor.{name(layout.name)}"
-        rows = _fetched(self._con, f"{met} WHERE ({keys}) IN ({events})")
+        rows = _fetched(self._con, f"{met} WHERE {' OR '.join(conditions)}")
         return np.asarray(rows.column("_owner").to_numpy(), np.uint64)
 
 
@@ -128,25 +130,13 @@ def _rows_sql(layout: Layout, ends: Ends) -> str:
     )
     schema = schema_of(layout.name)
     shown = [readable(schema.field(column), limits.get(column)) for column in columns]
-    clock, joined, ordered = "tod_us", "", ""
-    if owner.clock:
-        table, column = owner.clock
-        (field,) = (f for f in tables()[table].columns if f.name == column)
-        clock = name(column)
-        if table != layout.name:
-            joined = f" LEFT JOIN (SELECT system, dump, record_offset, {clock} FROM"
-            joined += f" {raw_table(table)}) USING (system, dump, record_offset)"
-            ordered = " ORDER BY system, _end_us"
-        if field.type is Type.TOD:
-            clock = f"CAST(nullif(as_unsigned({clock}), 0) // 4096 AS BIGINT)"
     numbers = " ".join(f"WHEN {text(system)} THEN {n}" for n, system in enumerate(ends.systems))
     place = f"CASE system {numbers} END AS _system, {owner_hash(layout)} AS _owner"
     others = (*owner.identity, *syncs(layout), *counter_names(layout))
     return (
         f"SELECT {', '.join([place, *map(name, dict.fromkeys(others))])}, _end_us, _clock"
         f" FROM (SELECT {', '.join(['system', *shown])}, epoch_us(interval_end) AS _end_us,"
-        f" {clock} AS _clock"
-        f" FROM {raw_table(layout.name)}{joined} WHERE interval_end IS NOT NULL){ordered}"
+        f" tod_us AS _clock FROM {raw_table(layout.name)} WHERE interval_end IS NOT NULL)"
     )
 
 
@@ -282,7 +272,7 @@ class _Look:
         suspect = np.zeros(len(first), bool)
         for doubtful in (
             lone[is_new[lone] & self.ends.is_judged[end[lone]]],
-            ending[(following != NONE) & self.ends.is_judged[following]],
+            ending[following != NONE],  # and missing from then on, also in the scope
             now[end[now] == end[before]],
             self._torn(rows),
             self._unsteady(rows, before[follows], now[follows]),

@@ -192,12 +192,17 @@ CAUSES = {
     "new": "OWNER_RESTARTED",
     "restart": "OWNER_RESTARTED",
     "stale": "BLOCK_STALE",
+    "clock": "BLOCK_CLOCK_SET",
+    "unmeasured": "OWNER_ENDED",
+    "ended": "OWNER_ENDED",
 }
 """Why a row has no deltas -> the finding; a row with deltas may have a counter in doubt."""
 EFFECTS = {
     "SAMPLE_MISSING": "no delta; sums over all objects of this kind are blank",
     "OWNER_RESTARTED": "no delta across the restart",
     "BLOCK_STALE": "no delta",
+    "BLOCK_CLOCK_SET": "no delta",
+    "OWNER_ENDED": "no delta; sums over all objects of this kind are blank",
     "COUNTER_FELL": "no delta of this counter",
     "WRAPPED_TWICE": "the delta is a lower bound",
 }

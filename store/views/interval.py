@@ -14,9 +14,20 @@ from ...core.sql import exact, name, text
 from ...schemas.arrow import arrow_schema, inherited, owner_keys, schema_of, syncs
 from ...schemas.field import WIDEST, Field, Role, Type
 from ...schemas.layout import Layout
-from ...schemas.owners import COUNTDOWN_START, ELAPSED, Limit, Owner, limit_of, owner_of, parts_of
-from ...schemas.registry import tables
+from ...schemas.owners import (
+    COUNTDOWN_START,
+    ELAPSED,
+    Limit,
+    Owner,
+    limit_of,
+    members_of,
+    owner_of,
+    parts_of,
+)
 from ...schemas.unplaced import unplaced
+from .clocks import CLOCKED, clocked, was_set
+from .membership import CHAINED, absent, happened, is_stoppable, stopped
+from .membership import joins as joins_of
 from .views import PLACE, Documented, describe, describe_bit, row_docs
 
 WORD = 4
@@ -36,8 +47,11 @@ JUDGED = {
         "Why the row has no deltas. first: no sample of the system is directly before. appeared:"
         " the owner was not sampled before. new: its session began in the interval. restart: it is"
         " another session, attachment or boot than before; deltas of a session that begins at 0 are"
-        " what it used so far. stale: the guest has written nothing new. missing: the owner was"
-        " sampled before, and is not now; the row stands for it. NULL: it has them."
+        " what it used so far. stale: the guest has written nothing new. clock: the guest's clock"
+        " was set, so that the seconds are not known. unmeasured: its measurement is off. missing:"
+        " the owner was sampled before, has not ended, and is not sampled now; the row stands for"
+        " it. ended: it ended in the interval, and what it did in"
+        " that is in no record; likewise. NULL: it has them."
     ),
     "doubts": (
         "What is not known of the deltas, or is a lower bound, and why: the cause, counters that"
@@ -52,7 +66,10 @@ CAUSES = {
     "new": "began",
     "restart": "began anew",
     "stale": "is older than the interval",
+    "unmeasured": "is not measured",
+    "clock": "has a clock that was set",
     "missing": "is missing",
+    "ended": "ended",
 }
 """Cause that is a doubt -> predicate of the record in the message. `first` is not a doubt."""
 FELL, IMPOSSIBLE, WRAPPED = "fell", "is not possible", "may have wrapped more than once"
@@ -289,7 +306,7 @@ def _rows(
     rows = _untorn(layout, where)
     return f"""{_judged(layout, counters, _sampled(layout, owner, keys, counters, rows))}
       SELECT {", ".join(columns.values())} FROM judged
-      UNION ALL {_missing(layout, owner, keys, columns, rows)}"""
+      UNION ALL {_absent(layout, owner, keys, columns, rows)}"""
 
 
 def _judged(layout: Layout, counters: Sequence[_Counter], sampled: str) -> str:
@@ -315,20 +332,24 @@ def _judged(layout: Layout, counters: Sequence[_Counter], sampled: str) -> str:
       ends AS (
         SELECT DISTINCT system, interval_end, previous_end FROM ticks
         WHERE previous_end IS NOT NULL),
-      {_happened(owner, keys)}
+      {happened(owner, keys)}
+      {stopped(owner, keys)}
+      {CHAINED if owner.is_announced else ""}
       sampled AS ({sampled}),
       timed AS (
         SELECT *, {_elapsed(owner)} AS _s, {MOST} AS _most FROM sampled
         WHERE _end IS NULL OR _end <> interval_end),
       measured AS (SELECT {", ".join(["*", *(c.measured() for c in counters)])} FROM timed),
       compared AS (SELECT {", ".join(["*", *judged])} FROM measured),
-      judged AS (SELECT *, {_cause(owner)} AS cause FROM compared)"""
+      judged AS (SELECT *, {_cause(owner, counters)} AS cause FROM compared)"""
 
 
 def relations_of(layout: Layout) -> list[str]:
     """The views of schema `monitor` that `interval.<table>` reads."""
     owner = owner_of(layout)
     read = {layout.name, *(event.table for event in owner.events)}
+    if members := members_of(layout):
+        read.add(members.table)
     if owner.clock:
         read.add(owner.clock[0])
     return [f"monitor.{table}" for table in sorted(read)]
@@ -360,33 +381,6 @@ def _columns(
     return columns, {column: docs[column] for column in columns}
 
 
-def _happened(owner: Owner, keys: Sequence[str]) -> str:
-    """CTE of the events that began or ended owners in each interval; empty without events."""
-    if not owner.events:
-        return ""
-    shared = ", ".join(["system", *event_keys(owner, keys)])
-    selects = (
-        f"SELECT {shared}, tod, tod_us, {str(event.begins).lower()} AS begins"
-        f" FROM monitor.{name(event.table)}"
-        for event in owner.events
-    )
-    of_event = ", ".join(f"e.{key}" for key in ["system", *event_keys(owner, keys)])
-    return f"""happened AS (
-        SELECT {of_event}, n.interval_end, min(CASE WHEN e.begins THEN e.tod_us END) AS begun_us,
-          max(CASE WHEN e.begins THEN 0 ELSE 1 END) AS ended
-        FROM ({" UNION ALL ".join(selects)}) AS e
-        JOIN ends AS n
-          ON n.system = e.system AND e.tod > n.previous_end AND e.tod <= n.interval_end
-        GROUP BY {of_event}, n.interval_end),"""
-
-
-def event_keys(owner: Owner, keys: Sequence[str]) -> list[str]:
-    """The keys of a row that the events of its owner also have."""
-    tables_of_events = [tables()[event.table] for event in owner.events]
-    columns = [{name(field.name) for field in table.columns} for table in tables_of_events]
-    return [key for key in keys if all(key in names for names in columns)]
-
-
 def _sampled(
     layout: Layout, owner: Owner, keys: Sequence[str], counters: Sequence[_Counter], rows: str
 ) -> str:
@@ -394,34 +388,35 @@ def _sampled(
 
     `rows`: SQL relation of them.
     """
-    clock, joins = "r.tod_us", "JOIN ticks AS i USING (system, dump, interval_end)"
+    of_events, events = joins_of(owner, keys)
+    columns = ["r.*", "i.previous_end", "lag(r.interval_end) OVER w AS _end", *events]
+    if owner.has_parts:
+        rows = _numbered(rows, keys)
+        keys = [*keys, "_part"]
+        columns.append("lag(r._parts) OVER w AS _parts_before")
     if owner.clock:
-        table, column = owner.clock
-        at = "r" if table == layout.name else "c"
-        clock = f"date_diff('microsecond', TIMESTAMP '1970-01-01', {at}.{name(column + '_at')})"
-        if at == "c":
-            joins += f" LEFT JOIN monitor.{name(table)} AS c"
-            joins += " ON c.system = r.system AND c.dump = r.dump"
-            joins += " AND c.record_offset = r.record_offset"
-    columns = [
-        "r.*",
-        "i.previous_end",
-        f"{clock} AS _clock",
-        f"lag({clock}) OVER w AS _clock_before",
-    ]
-    columns.append("lag(r.interval_end) OVER w AS _end")
-    if owner.events:
-        joins += f" LEFT JOIN happened AS h ON {_same_owner('h', 'r', owner, keys)}"
-        joins += " AND h.interval_end = r.interval_end"
-        columns += ["h.begun_us", "h.system IS NOT NULL AS _happened"]
+        rows = clocked(rows, layout, owner.clock, keys)
+        columns += CLOCKED
+    else:
+        columns += ["r.tod_us AS _clock", "lag(r.tod_us) OVER w AS _clock_before"]
     columns += [f"lag(r.{name(f)}) OVER w AS {name(f'_before_{f}')}" for f in owner.identity]
     columns += [counter.lags() for counter in counters]
     partition = ", ".join(f"r.{key}" for key in ["system", *keys])
     return f"""
         SELECT {", ".join(columns)}
-        FROM {rows} AS r {joins}
+        FROM {rows} AS r JOIN ticks AS i USING (system, dump, interval_end){of_events}
         WINDOW w AS (
           PARTITION BY {partition} ORDER BY i._place, r.record_offset)"""
+
+
+def _numbered(rows: str, keys: Sequence[str]) -> str:
+    """SQL relation: rows with their number among those of their owner, and how many these are."""
+    same = ", ".join(["system", "dump", "interval_end", *keys])
+    return f"""(
+          SELECT *,
+            row_number() OVER (PARTITION BY {same} ORDER BY record_offset) AS _part,
+            count(*) OVER (PARTITION BY {same}) AS _parts
+          FROM {rows} AS n)"""
 
 
 def _elapsed(owner: Owner) -> str:
@@ -451,7 +446,7 @@ def _is_old(counters: Sequence[_Counter]) -> str:
     return f"({' OR '.join(c.is_old() for c in limited) or 'false'}) AS _is_old"
 
 
-def _cause(owner: Owner) -> str:
+def _cause(owner: Owner, counters: Sequence[_Counter]) -> str:
     """SQL: the cause why a row has no deltas.
 
     Without other evidence, a decreased counter means a restart if the owner is not old. If it is
@@ -462,13 +457,19 @@ def _cause(owner: Owner) -> str:
         *(f"coalesce({name(f)} <> {name(f'_before_{f}')}, false)" for f in owner.identity),
     ]
     signs += ["_happened"] if owner.events else []
+    signs += ["_parts <> _parts_before"] if owner.has_parts else []
     signs += ["(_drops > 0 AND (NOT _is_old OR (_drops > 1 AND 2 * _drops >= _moves)))"]
     appeared = "'appeared'"
     if owner.events:
         appeared = "CASE WHEN begun_us IS NOT NULL THEN 'new' ELSE 'appeared' END"
+    idle = "\n          WHEN _is_stopped THEN 'unmeasured'" if is_stoppable(owner) else ""
+    clock = ""
+    if owner.clock:
+        ticks = [c.delta for c in counters if c.field.name in owner.elapsed]
+        clock = f"\n          WHEN {was_set(ticks)} THEN 'clock'"
     return f"""CASE WHEN previous_end IS NULL THEN 'first'
           WHEN _end IS NULL OR _end <> previous_end THEN {appeared}
-          WHEN _s IS NULL OR _s = 0 THEN 'stale'
+          WHEN _s IS NULL OR _s = 0 THEN 'stale'{idle}{clock}
           WHEN {" OR ".join(signs)} THEN 'restart' END"""
 
 
@@ -487,35 +488,28 @@ def _doubts(layout: Layout, owner: Owner, counters: Sequence[_Counter]) -> str:
     return f"CASE {' '.join(cases)} END"
 
 
-def _missing(
+def _absent(
     layout: Layout, owner: Owner, keys: Sequence[str], columns: Iterable[str], rows: str
 ) -> str:
-    """Query of the owners that were sampled at the previous interval end, but not at this one.
+    """Query of the owners that were sampled before and have no row, in the columns of the view.
 
     `rows`: SQL relation of the sampled rows.
     """
-    filled = {"system": "m.system", "interval_end": "m.interval_end", "cause": "'missing'"}
-    filled["doubts"] = text(f"{layout.name.upper()} {CAUSES['missing']}")
+    filled = {"system": "m.system", "interval_end": "m.interval_end", "cause": "m.cause"}
+    said = " ".join(
+        f"WHEN m.cause = '{cause}' THEN {text(f'{layout.name.upper()} {CAUSES[cause]}')}"
+        for cause in ("missing", "ended")
+    )
+    filled["doubts"] = f"CASE {said} END"
     filled |= {key: f"m.{key}" for key in keys}
     shown = (filled.get(column) or filled.get(name(column)) or "NULL" for column in columns)
-    ended = ""
-    if owner.events:
-        ended = f"""
-      LEFT JOIN happened AS h ON {_same_owner("h", "m", owner, keys)}
-        AND h.interval_end = m.interval_end AND h.ended = 1
-      WHERE h.system IS NULL"""
-    place = ", ".join(["system", *keys])
+    gone = absent(layout, owner, keys, rows, every=_untorn(layout))
     return f"""
       SELECT {", ".join(shown)}
-      FROM (
-        SELECT {", ".join(f"p.{key}" for key in ["system", *keys])}, n.interval_end
-        FROM {rows} AS p
-        JOIN ends AS n ON n.system = p.system AND n.previous_end = p.interval_end
-        EXCEPT
-        SELECT {place}, interval_end FROM {rows} AS n) AS m{ended}"""
+      FROM ({gone}) AS m"""
 
 
-def _untorn(layout: Layout, where: str) -> str:
+def _untorn(layout: Layout, where: str = "") -> str:
     """SQL relation: the rows of a table without blocks that changed while they were sampled.
 
     Their figures are inconsistent, so they are not used for deltas or levels. `where`: a further
@@ -529,11 +523,6 @@ def _untorn(layout: Layout, where: str) -> str:
     return (
         f"(SELECT * FROM {relation} WHERE {' AND '.join(conditions)})" if conditions else relation
     )
-
-
-def _same_owner(left: str, right: str, owner: Owner, keys: Sequence[str]) -> str:
-    shared = ["system", *event_keys(owner, keys)]
-    return " AND ".join(f"{left}.{key} = {right}.{key}" for key in shared)
 
 
 def _sum(fields: Iterable[str]) -> str:

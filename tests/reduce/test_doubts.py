@@ -306,19 +306,33 @@ def test_the_system_has_no_busy_time_while_the_record_of_a_processor_is_missing(
     assert doubts(result) == ["SYTPRP is missing (1)", "SYTPRP was not sampled before (1)"]
 
 
-def test_a_processor_that_was_varied_off_is_not_missing(landed: Landed):
-    """Without it the system is processor 0: 27 of 60 s. With it again, only part is known."""
+def test_what_a_processor_did_until_it_was_varied_off_is_not_known(landed: Landed):
+    """Until then it ran too; then the system is processor 0: 30 of 60 s."""
     result = printed(
         landed,
         "SYSTEM_SUMMARY_BY_TIME",
         interval(0, config(), both(0, 1_000, 2_000)),
         interval(60, both(60, 1_030, 2_020)),
         interval(120, fields("prcvof", 80, pfxcpuad=1), processor(120, 1_057)),
-        interval(180, fields("prcvon", 150, pfxcpuad=1), both(180, 1_087, 7)),
-        interval(240, both(240, 1_117, 19)),
+        interval(180, processor(180, 1_087)),
+        interval(240, fields("prcvon", 200, pfxcpuad=1), both(240, 1_117, 7)),
+        interval(300, both(300, 1_147, 19)),
     )
-    assert column(result, "total_util") == [round(50 / 120, 6), 0.45, None, 0.35]
-    assert doubts(result) == ["SYTPRP began (1)"]
+    assert column(result, "total_util") == [round(50 / 120, 6), None, 0.5, None, 0.35]
+    assert doubts(result) == ["SYTPRP began (1)", "SYTPRP ended (1)"]
+
+
+def test_a_processor_stays_missing_until_it_is_sampled_again(landed: Landed):
+    result = printed(
+        landed,
+        "SYSTEM_SUMMARY_BY_TIME",
+        interval(0, config(), both(0, 1_000, 2_000)),
+        interval(60, processor(60, 1_030)),
+        interval(120, processor(120, 1_060)),
+        interval(180, both(180, 1_090, 2_060)),
+        interval(240, both(240, 1_120, 2_080)),
+    )
+    assert column(result, "total_util") == [None, None, None, round(50 / 120, 6)]
 
 
 def test_a_processor_that_was_varied_off_and_on_between_two_samples_began_anew(landed: Landed):

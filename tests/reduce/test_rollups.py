@@ -128,10 +128,10 @@ def test_an_hour_has_sums_of_its_intervals():
         (2 * 120 / 60, 120.0, 60.0),
         (2 * 600 / 60, 600.0, 60.0),
     ]
-    assert lines(table, "pages", "pages_sum", "pages_n") == [
-        (20.0, 40.0, 2),
-        (50.0, 50.0, 1),
-        (7.0, 7.0, 1),
+    assert lines(table, "pages", "pages_sum", "pages_s") == [
+        (1500 / 90, 1500.0, 90.0),  # 10 for 60 s and 30 for 30 s
+        (50.0, 3000.0, 60.0),
+        (7.0, 420.0, 60.0),
     ]
     assert lines(table, "logons", "logons_sum") == [(3.0, 3.0), (12.0, 12.0), (1.0, 1.0)]
     assert lines(table, "volser") == [("A",), ("C",), ("B",)]
@@ -156,7 +156,7 @@ def test_what_is_never_known_is_null_and_not_zero():
         "volser",
     )
     assert {name: row[name] for name in unknown} == dict.fromkeys(unknown)
-    assert (row["pages_n"], row["logons"]) == (0, 0.0)
+    assert (row["pages_s"], row["logons"]) == (None, 0.0)
 
 
 def test_the_95th_percentile_is_that_of_the_nearest_rank():

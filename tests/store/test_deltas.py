@@ -134,10 +134,11 @@ def computed(rows: Sequence[Sample]) -> Iterator[tuple[Place, tuple[object, ...]
             (*row.place, moment(end)),
             judged(row, max(before, key=lambda r: r.place, default=None)),
         )
-        is_missing = not any(r.cpu == cpu and r.end == end + 1 for r in rows)
-        if is_missing and end + 1 < ENDS and end + 1 != GAP:
-            place = -1 if cpu is None else cpu
-            yield ("-", place, moment(end + 1)), ("missing", None, None, None)
+        place = -1 if cpu is None else cpu
+        for later in range(end + 1, ENDS):  # no event tells that it ended
+            if later == GAP or any(r.cpu == cpu and r.end == later for r in rows):
+                break
+            yield ("-", place, moment(later)), ("missing", None, None, None)
 
 
 def judged(row: Sample, before: Sample | None) -> tuple[object, ...]:

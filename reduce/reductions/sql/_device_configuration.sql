@@ -1,6 +1,7 @@
--- What is known of a device from configuration records and from varying it on,
--- and for how long. One row per system, device and record (D1R6, D6R1); a row
--- is in force from valid_from until the next record of the same device.
+-- What is known of a device from configuration records and from the events that
+-- change it, and for how long. One row per system, device and record (D1R6,
+-- D6R1, D6R5, D6R9, D6R11, D6R20); a row is in force from valid_from until the
+-- next record of the same device.
 CREATE OR REPLACE VIEW _device_configuration AS
 WITH recorded AS (
   SELECT system,
@@ -26,6 +27,54 @@ WITH recorded AS (
          rdevlpm,
          rdevchps
   FROM monitor.iodvon
+  UNION ALL
+  SELECT system,
+         tod,
+         rdevdev,
+         rdevclas,
+         rdevdvid,
+         calmodln,
+         rdevcuid,
+         rdevcumn,
+         rdevlpm,
+         rdevchps
+  FROM monitor.iodatd
+  UNION ALL
+  SELECT system,
+         tod,
+         rdevdev,
+         rdevclas,
+         rdevdvid,
+         calmodln,
+         rdevcuid,
+         rdevcumn,
+         rdevlpm,
+         rdevchps
+  FROM monitor.iodats
+  UNION ALL
+  SELECT system,
+         tod,
+         rdevdev,
+         rdevclas,
+         rdevdvid,
+         calmodln,
+         rdevcuid,
+         rdevcumn,
+         rdevlpm,
+         rdevchps
+  FROM monitor.iodson
+  UNION ALL
+  SELECT system,
+         tod,
+         rdevdev,
+         rdevclas,
+         rdevdvid,
+         calmodln,
+         rdevcuid,
+         rdevcumn,
+         rdevlpm,
+         rdevchps
+  FROM monitor.iodstc
 ),
 device AS (
   SELECT system,

@@ -12,7 +12,7 @@ WITH processor AS (
   WHERE interval_end IS NOT NULL
     -- Its entry, too: a key of the deltas, so that only this one is computed.
     AND entry = 17
-    AND (code = '44' OR cause = 'missing')
+    AND (code = '44' OR cause IN ('missing', 'ended'))
   GROUP BY system, interval_end, pfxcpuad
 )
 SELECT system,

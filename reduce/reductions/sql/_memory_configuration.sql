@@ -1,16 +1,64 @@
--- Real storage above 2 GB as configuration records tell it, and for how long.
--- One row per system and record; a row is in force from valid_from until the
--- next record of the system. No sample record has the size at every level.
+-- Real storage, and that above 2 GB, and for how long: as the configuration
+-- record says, and from then on with what SET STORAGE adds and removes. One row
+-- per system and record; a row is in force from valid_from until the next one
+-- of the system. No sample record has the size at every level.
 CREATE OR REPLACE VIEW _memory_configuration AS
-WITH recorded AS (
+WITH told AS (
+  SELECT system,
+         tod,
+         1 AS is_config,
+         CAST(COALESCE(rsagstor, rsastore) AS DOUBLE) AS bytes,
+         CAST(rsagstor AS DOUBLE) AS all_bytes,
+         0 AS removed
+  FROM monitor.mtrmem
+  UNION ALL
+  SELECT system, tod, 0, CAST(calmemad AS DOUBLE), CAST(calmemad AS DOUBLE), 0
+  FROM monitor.stoadd
+  UNION ALL
+  -- How much was removed is in no field with a known place.
+  SELECT system, tod, 0, 0e0, 0e0, 1
+  FROM monitor.storem
+),
+once AS (
   SELECT system,
          tod AS valid_from,
-         MAX(CAST(rsagstor AS DOUBLE)) / 4096 AS frames
-  FROM monitor.mtrmem
+         MAX(is_config) AS is_config,
+         MAX(bytes) AS bytes,
+         MAX(all_bytes) AS all_bytes,
+         -- An addition without an amount is as little known as a removal.
+         MAX(CASE WHEN removed = 1 OR (is_config = 0 AND bytes IS NULL)
+             THEN 1 ELSE 0 END) AS removed
+  FROM told
   GROUP BY system, tod
+),
+configured AS (
+  SELECT system,
+         valid_from,
+         bytes,
+         all_bytes,
+         removed,
+         SUM(is_config) OVER (
+           PARTITION BY system ORDER BY valid_from
+         ) AS configuration
+  FROM once
+),
+recorded AS (
+  SELECT system,
+         valid_from,
+         CASE WHEN configuration > 0 AND MAX(removed) OVER w = 0
+              THEN SUM(bytes) OVER w END AS bytes,
+         CASE WHEN configuration > 0 AND MAX(removed) OVER w = 0
+              AND COUNT(all_bytes) OVER w = COUNT(*) OVER w
+              THEN SUM(all_bytes) OVER w END / 4096 AS frames,
+         CASE WHEN MAX(removed) OVER w = 1
+              THEN 'real storage is not known since SET STORAGE' END AS doubts
+  FROM configured
+  WINDOW w AS (
+    PARTITION BY system, configuration ORDER BY valid_from
+  )
 )
 SELECT system,
-       -- Time of the configuration record (D1R7), UTC.
+       -- Time of the record (D1R7, D3R21, D3R23), UTC.
        valid_from,
        -- Time of the next one, UTC; NULL while none has followed.
        LEAD(valid_from) OVER (
@@ -21,7 +69,11 @@ SELECT system,
        CASE WHEN frames > 524288 THEN frames - 524288
             WHEN frames IS NOT NULL THEN 0e0
        END AS frames_above_2g,
-       -- Real storage, MiB (MTRMEM_RSAGSTOR). NULL when the record ends before
-       -- it.
-       frames / 256e0 AS real_mib
+       -- Real storage, MiB (MTRMEM_RSAGSTOR, STOADD_CALMEMAD). NULL when the
+       -- record ends before it, and from a removal on.
+       frames / 256e0 AS real_mib,
+       -- Real storage, bytes; from MTRMEM_RSASTORE if the record ends before.
+       -- NULL from a removal on.
+       bytes,
+       doubts
 FROM recorded;

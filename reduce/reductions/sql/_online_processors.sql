@@ -10,6 +10,7 @@ WITH cpu AS (
          CASE WHEN cause = 'appeared' THEN 1 ELSE 0 END AS appeared
   FROM interval.sytprp
   WHERE interval_end IS NOT NULL
+    AND (cause IS NULL OR cause <> 'ended')
 ),
 counted AS (
   SELECT system,

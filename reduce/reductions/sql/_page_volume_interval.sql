@@ -9,7 +9,7 @@ WITH volume AS (
          all_doubts(doubts) AS doubts
   FROM interval.stoasp
   WHERE interval_end IS NOT NULL
-    AND (calpage > 0 OR cause = 'missing')
+    AND (calpage > 0 OR cause IN ('missing', 'ended'))
   GROUP BY system, interval_end, rdevdev
 )
 SELECT v.system,

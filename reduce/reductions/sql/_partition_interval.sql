@@ -84,27 +84,49 @@ flagged AS (
   FROM processor
   GROUP BY system, interval_end
 ),
+online AS (
+  -- One that is listed and not online is no processor of the partition.
+  SELECT p.system,
+         p.interval_end,
+         p.lcupname,
+         p.lcuppnum,
+         p.processor_type,
+         NOT f.is_on_all OR p.flag_20 > 0 OR p.active_us > 0 AS is_online,
+         p.weight,
+         p.dedicated,
+         p.flag_20,
+         p.flag_40,
+         p.seconds,
+         p.active_us,
+         p.overhead_us
+  FROM processor AS p
+  JOIN flagged AS f
+    ON f.system = p.system
+    AND f.interval_end = p.interval_end
+),
 line AS (
   SELECT system,
          interval_end,
          lcupname,
          lcuppnum,
          processor_type,
-         COUNT(*) AS logical_processors,
-         SUM(dedicated) AS dedicated_processors,
-         MIN(CASE WHEN dedicated = 0 THEN nullif(weight, 0) END)
-           AS least_weight,
-         MAX(CASE WHEN dedicated = 0 THEN nullif(weight, 0) END)
-           AS greatest_weight,
-         MAX(flag_20) AS flag_20,
-         MAX(flag_40) AS flag_40,
-         AVG(seconds) AS seconds,
+         COUNT(*) AS listed_processors,
+         COUNT(CASE WHEN is_online THEN 1 END) AS logical_processors,
+         SUM(CASE WHEN is_online THEN dedicated END) AS dedicated_processors,
+         MIN(CASE WHEN is_online AND dedicated = 0
+             THEN nullif(weight, 0) END) AS least_weight,
+         MAX(CASE WHEN is_online AND dedicated = 0
+             THEN nullif(weight, 0) END) AS greatest_weight,
+         MAX(CASE WHEN is_online THEN flag_20 END) AS flag_20,
+         MAX(CASE WHEN is_online THEN flag_40 END) AS flag_40,
+         AVG(CASE WHEN is_online THEN seconds END) AS seconds,
          COUNT(active_us) AS measured_processors,
          SUM(active_us) AS active_us,
          SUM(overhead_us) AS overhead_us,
-         SUM(seconds) AS logical_seconds
-  FROM processor
+         SUM(CASE WHEN is_online THEN seconds END) AS logical_seconds
+  FROM online
   GROUP BY system, interval_end, lcupname, lcuppnum, processor_type
+  HAVING COUNT(CASE WHEN is_online THEN 1 END) > 0
 )
 SELECT l.system,
        l.interval_end,
@@ -115,7 +137,7 @@ SELECT l.system,
        -- Type of the processors: CP, IFL, zIIP, zAAP, ICF, or as the record
        -- names it. NULL in records that do not.
        l.processor_type,
-       -- Logical processors of the type, 1 or more.
+       -- Logical processors of the type that are online, 1 or more.
        l.logical_processors,
        -- Those of them that are dedicated: of weight 65535, or with bit X'80'
        -- of LCUCFLGS, which is inferred.
@@ -138,9 +160,9 @@ SELECT l.system,
        l.seconds,
        -- Dispatched time, microseconds. NULL at a first sample, and in an
        -- interval in which a processor came or left.
-       CASE WHEN l.measured_processors = l.logical_processors
-            AND l.logical_processors >= COALESCE(
-              LAG(l.logical_processors) OVER (
+       CASE WHEN l.measured_processors = l.listed_processors
+            AND l.listed_processors >= COALESCE(
+              LAG(l.listed_processors) OVER (
                 PARTITION BY l.system, l.lcupname, l.lcuppnum,
                              l.processor_type
                 ORDER BY l.interval_end

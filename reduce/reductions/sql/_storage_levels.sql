@@ -24,7 +24,7 @@ SELECT s.system,
        CASE WHEN c.frames_above_2g = 0 THEN 0e0
             ELSE c.frames_above_2g - s.other_frames
        END AS resident_above_2g,
-       s.doubts
+       nullif(concat_ws(', ', s.doubts, c.doubts), '') AS doubts
 FROM sampled AS s
 LEFT JOIN _memory_configuration AS c
   ON c.system = s.system

@@ -100,7 +100,10 @@ UNION
 SELECT system,
        tod AS event_at,
        'storage' AS kind,
-       'central storage added' AS event_text
+       'central storage added'
+         || COALESCE(
+           ': ' || CAST(ROUND(calmemad / 1048576e0) AS BIGINT) || ' MB', ''
+         ) AS event_text
 FROM monitor.stoadd
 UNION
 SELECT system,

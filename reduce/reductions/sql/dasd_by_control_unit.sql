@@ -1,9 +1,10 @@
 -- I/Os and service times of the disks behind each control unit, one row per
 -- system, interval and control unit. No record names control units: devices
 -- whose control units have the same type, channel paths and subsystem id are
--- taken to share one. Times are means over the I/Os, so devices count by their
--- rates. The columns from starts on are the sums behind the others: over a
--- longer span, divide the sum of one by the sum of the other.
+-- taken to share one; an alias belongs to that of its base. Times are means
+-- over the I/Os, so devices count by their rates. The columns from starts on
+-- are the sums behind the others: over a longer span, divide the sum of one by
+-- the sum of the other.
 CREATE OR REPLACE VIEW dasd_by_control_unit AS
 WITH cached AS (
   SELECT system,
@@ -13,6 +14,34 @@ WITH cached AS (
   FROM monitor.iodcad
   WHERE interval_end IS NOT NULL
   GROUP BY system, interval_end, rdevsid
+),
+placed AS (
+  -- Only what an alias does is its own.
+  SELECT d.system,
+         d.interval_end,
+         d.device,
+         COALESCE(c.control_unit, d.control_unit) AS control_unit,
+         COALESCE(c.paths, d.paths) AS paths,
+         COALESCE(b.base_subchannel, d.subchannel) AS subchannel,
+         d.seconds,
+         d.starts,
+         d.pending_seconds,
+         d.disconnect_seconds,
+         d.connect_seconds,
+         d.busy_seconds,
+         d.unit_queue_seconds,
+         d.doubts
+  FROM _dasd_by_activity AS d
+  LEFT JOIN _device_base AS b
+    ON b.system = d.system
+    AND b.device = d.device
+    AND b.valid_from <= d.interval_end
+    AND (b.valid_until IS NULL OR b.valid_until > d.interval_end)
+  LEFT JOIN _device_configuration AS c
+    ON c.system = b.system
+    AND c.device = b.base_device
+    AND c.valid_from <= d.interval_end
+    AND (c.valid_until IS NULL OR c.valid_until > d.interval_end)
 ),
 unit AS (
   SELECT d.system,
@@ -33,7 +62,7 @@ unit AS (
          SUM(CASE WHEN d.busy_seconds IS NOT NULL THEN d.seconds END)
            AS device_seconds,
          all_doubts(d.doubts) AS doubts
-  FROM _dasd_by_activity AS d
+  FROM placed AS d
   LEFT JOIN cached AS k
     ON k.system = d.system
     AND k.interval_end = d.interval_end

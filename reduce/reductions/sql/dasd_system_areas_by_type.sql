@@ -9,16 +9,18 @@ WITH area AS (
          interval_end,
          rdevdev AS device,
          MAX(calvser) AS volser,
-         SUM(seconds) AS seconds,
+         -- Several records are of the exposures of one device (3.4): its slots
+         -- count once, what begins with EXP is of each.
+         MAX(seconds) AS seconds,
          -- A row without a record has the space of the one before.
          COALESCE(MAX(CAST(calpage AS BIGINT)),
                   LAG(MAX(CAST(calpage AS BIGINT))) OVER w) AS page_slots,
          COALESCE(MAX(CAST(calspool AS BIGINT)),
                   LAG(MAX(CAST(calspool AS BIGINT))) OVER w) AS spool_slots,
          MAX(CAST(cpvalocd AS BIGINT)) AS used_slots,
-         MAX(CAST(expmload AS DOUBLE)) / 1000 AS mload_ms,
-         MAX(CAST(expdevst AS DOUBLE)) / 1000 AS service_ms,
-         MAX(CAST(expcurqc AS BIGINT)) AS queue_length,
+         AVG(CAST(expmload AS DOUBLE)) / 1000 AS mload_ms,
+         AVG(CAST(expdevst AS DOUBLE)) / 1000 AS service_ms,
+         SUM(CAST(expcurqc AS BIGINT)) AS queue_length,
          complete_sum(expctprd) AS page_reads,
          complete_sum(expctpwr) AS page_writes,
          complete_sum(expctsrd) AS spool_reads,

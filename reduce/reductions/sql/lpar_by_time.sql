@@ -74,8 +74,9 @@ own AS (
          interval_end,
          COUNT(*) AS cpus,
          COUNT(processor_type) AS typed,
-         SUM(seconds) AS seconds,
-         SUM(suspended_tod) AS suspended_tod,
+         CASE WHEN COUNT(seconds) = COUNT(*) THEN SUM(seconds) END AS seconds,
+         CASE WHEN COUNT(seconds) = COUNT(*)
+              THEN SUM(suspended_tod) END AS suspended_tod,
          all_doubts(doubts) AS doubts
   FROM cpu
   GROUP BY system, interval_end
@@ -85,8 +86,9 @@ own_type AS (
          interval_end,
          processor_type,
          COUNT(*) AS cpus,
-         SUM(seconds) AS seconds,
-         SUM(suspended_tod) AS suspended_tod
+         CASE WHEN COUNT(seconds) = COUNT(*) THEN SUM(seconds) END AS seconds,
+         CASE WHEN COUNT(seconds) = COUNT(*)
+              THEN SUM(suspended_tod) END AS suspended_tod
   FROM cpu
   GROUP BY system, interval_end, processor_type
 ),

@@ -4,8 +4,8 @@
 -- meta.run (ends_within). All figures are those of the steady state, which is
 -- the whole run unless the run file says otherwise; processor time per
 -- transaction alone is that of the whole run, as its warm-up has to be paid for
--- too. Rates are sums of deltas over sums of seconds; levels are means over the
--- samples that end a measured interval.
+-- too. Rates are sums of deltas over sums of seconds; levels are means over
+-- time, to which a sample counts as much as its interval is long.
 CREATE OR REPLACE VIEW run_summary AS
 WITH span AS (
   SELECT r.run_id,

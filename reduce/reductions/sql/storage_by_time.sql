@@ -21,6 +21,7 @@ sampled AS (
          all_doubts(doubts) AS doubts
   FROM interval.useact
   WHERE interval_end IS NOT NULL
+    AND (cause IS NULL OR cause <> 'ended')
   GROUP BY system, interval_end, vmduser
 ),
 defined AS (
@@ -28,6 +29,7 @@ defined AS (
          s.interval_end,
          CASE WHEN COUNT(*) = COUNT(CASE WHEN s.is_sampled THEN 1 END)
               THEN COUNT(*) END AS users,
+         COUNT(CASE WHEN s.is_sampled THEN 1 END) AS sampled,
          complete_sum(
            CASE WHEN s.is_sampled THEN c.storage_mib END
          ) AS virtual_mib,
@@ -49,11 +51,14 @@ SELECT p.system,
        p.seconds,
        -- Users with a record (D4R3). NULL where one that is logged on was not
        -- sampled.
-       d.users,
+       CASE WHEN COALESCE(w.users <= d.sampled, TRUE) THEN d.users END AS users,
        -- Virtual storage of all users as defined (D1R15, D4R1), MiB. NULL where
        -- that of one is not known.
-       d.virtual_mib,
-       -- Real storage (MTRMEM_RSAGSTOR), MiB. NULL without MTRMEM records.
+       CASE WHEN COALESCE(w.users <= d.sampled, TRUE) THEN d.virtual_mib
+       END AS virtual_mib,
+       -- Real storage (MTRMEM_RSAGSTOR, STOADD_CALMEMAD), MiB. NULL without
+       -- MTRMEM records, and once storage was removed, since no record says how
+       -- much.
        m.real_mib,
        -- Frames below 2 GB that cannot be paged (RSANONPG). NULL without SYTRSG
        -- records.
@@ -67,12 +72,19 @@ SELECT p.system,
        -- Pages that CP keeps resident for users by SET RESERVED (SYSRSVPG).
        -- NULL without SYTRSG records.
        f.reserved AS reserved_pages,
-       nullif(concat_ws(', ', f.doubts, d.doubts), '') AS doubts
+       nullif(
+         concat_ws(
+           ', ', f.doubts, d.doubts, m.doubts,
+           CASE WHEN w.users > d.sampled THEN 'users were not sampled' END
+         ), ''
+       ) AS doubts
 FROM paging_by_time AS p
 LEFT JOIN frames AS f
   ON f.system = p.system AND f.interval_end = p.interval_end
 LEFT JOIN defined AS d
   ON d.system = p.system AND d.interval_end = p.interval_end
+LEFT JOIN _stated_users AS w
+  ON w.system = p.system AND w.interval_end = p.interval_end
 LEFT JOIN _memory_configuration AS m
   ON m.system = p.system
   AND m.valid_from <= p.interval_end

@@ -231,8 +231,11 @@ SELECT u.system,
        c.absolute_share,
        -- Virtual storage, MiB. NULL without MTRUSR or USELON records.
        c.storage_mib,
-       nullif(concat_ws(', ', u.doubts, p.doubts), '') AS doubts
+       nullif(concat_ws(', ', u.doubts, p.doubts, m.doubts), '') AS doubts
 FROM used AS u
+LEFT JOIN _user_membership AS m
+  ON m.system = u.system
+  AND m.interval_end = u.interval_end
 LEFT JOIN online AS p
   ON p.system = u.system
   AND p.interval_end = u.interval_end

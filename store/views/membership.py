@@ -1,0 +1,208 @@
+"""Which owners of a table exist at the end of an interval, sampled or not, as SQL.
+
+Events say when an owner begins and ends (`schemas/owners.csv`), and some records how many there are
+(`schemas/members.csv`). An owner whose end an event announces exists until then, however long it is
+not sampled, unless as many are sampled as CP states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...core.sql import name
+from ...schemas.layout import Layout
+from ...schemas.owners import Change, Event, Owner, members_of
+from ...schemas.registry import tables
+
+KeySets = dict[tuple[str, ...], list[Event]]
+"""Keys of a row that events have -> these events."""
+
+
+def key_sets(owner: Owner, keys: Sequence[str]) -> KeySets:
+    """The events of an owner, by the keys of the row that they have."""
+    found: KeySets = {}
+    for event in owner.events:
+        found.setdefault(tuple(event_columns(event, keys)), []).append(event)
+    return found
+
+
+def happened(owner: Owner, keys: Sequence[str]) -> str:
+    """CTEs `happened_N`, one a set of keys: what events did to owners in each interval.
+
+    Columns: the keys, `interval_end`, `begun_us` (the first begin), `ended` and `has_totals` (1 if
+    some event ended it, and told its counters), `stopped`.
+    """
+    return " ".join(
+        f"happened_{n} AS ({_happened(shared, events, keys)}),"
+        for n, (shared, events) in enumerate(key_sets(owner, keys).items())
+    )
+
+
+def _happened(shared: Sequence[str], events: Sequence[Event], keys: Sequence[str]) -> str:
+    selects = []
+    for event in events:
+        columns = event_columns(event, keys)
+        listed = ["system", *(f"{other} AS {own}" for own, other in columns.items())]
+        ends = int(event.change is not Change.BEGINS)
+        listed += ["tod", "tod_us", f"{ends} AS ends", f"{int(event.has_totals)} AS totals"]
+        listed.append(f"{int(event.change is Change.STOPS)} AS stops")
+        selects.append(f"SELECT {', '.join(listed)} FROM monitor.{name(event.table)}")
+    of_event = ", ".join(f"e.{key}" for key in ["system", *shared])
+    stop = "max(CASE WHEN e.stops = 1 THEN e.tod_us END)"
+    return f"""
+        SELECT {of_event}, n.interval_end, min(CASE WHEN e.ends = 0 THEN e.tod_us END) AS begun_us,
+          max(e.ends) AS ended, max(e.totals) AS has_totals,
+          coalesce({stop} > coalesce(max(CASE WHEN e.ends = 0 THEN e.tod_us END), 0), false)
+            AS stopped
+        FROM ({" UNION ALL ".join(selects)}) AS e
+        JOIN ends AS n
+          ON n.system = e.system AND e.tod > n.previous_end AND e.tod <= n.interval_end
+        GROUP BY {of_event}, n.interval_end"""
+
+
+def event_columns(event: Event, keys: Sequence[str]) -> dict[str, str]:
+    """Key of the row -> column of an event that has it, as SQL."""
+    if event.keys:
+        return {name(own): name(other) for own, other in event.keys.items()}
+    columns = {name(field.name) for field in tables()[event.table].columns}
+    return {key: key for key in keys if key in columns}
+
+
+def joins(owner: Owner, keys: Sequence[str]) -> tuple[str, list[str]]:
+    """Joins of the rows `r` with what happened to their owners, and the columns from there.
+
+    These are `begun_us`, `_happened` and, where measurement can be stopped, `_is_stopped`.
+    """
+    sets = list(key_sets(owner, keys))
+    if not sets:
+        return "", []
+    text = "".join(
+        f" LEFT JOIN happened_{n} AS h{n} ON {_same(f'h{n}', 'r', shared)}"
+        f" AND h{n}.interval_end = r.interval_end"
+        for n, shared in enumerate(sets)
+    )
+    begun = [f"h{n}.begun_us" for n in range(len(sets))]
+    first = begun[0] if len(begun) == 1 else f"least({', '.join(begun)})"
+    some = " OR ".join(f"h{n}.system IS NOT NULL" for n in range(len(sets)))
+    columns = [f"{first} AS begun_us", f"({some}) AS _happened"]
+    if is_stoppable(owner):
+        text += f" LEFT JOIN stopped AS x ON {_same('x', 'r', sets[0])}"
+        text += " AND r.interval_end > x.since_end"
+        text += " AND (x.until_end IS NULL OR r.interval_end < x.until_end)"
+        columns.append("x.system IS NOT NULL AS _is_stopped")
+    return text, columns
+
+
+def is_stoppable(owner: Owner) -> bool:
+    """Whether events stop the measurement of an owner."""
+    return any(event.change is Change.STOPS for event in owner.events)
+
+
+def stopped(owner: Owner, keys: Sequence[str]) -> str:
+    """CTE `stopped`: between which intervals an owner was not measured; empty if it always is."""
+    if not is_stoppable(owner):
+        return ""
+    (shared, *_) = key_sets(owner, keys)
+    of_owner = ", ".join(f"s.{key}" for key in ["system", *shared])
+    return f"""stopped AS (
+        SELECT {of_owner}, s.interval_end AS since_end, min(b.interval_end) AS until_end
+        FROM happened_0 AS s
+        LEFT JOIN happened_0 AS b
+          ON {_same("b", "s", shared)} AND b.interval_end > s.interval_end
+          AND b.begun_us IS NOT NULL
+        WHERE s.stopped
+        GROUP BY {of_owner}, s.interval_end),"""
+
+
+def absent(layout: Layout, owner: Owner, keys: Sequence[str], rows: str, every: str) -> str:
+    """Query of the owners without a row in an interval, with the cause.
+
+    Columns: `system`, the keys, `interval_end` and `cause`: missing, if the owner exists, or ended,
+    in the interval in which it ended.
+
+    Args:
+        rows: the relation of rows. every: that of all rows, where `rows` are of some owners: it is
+            held against what CP states.
+    """
+    place = ", ".join(["system", *keys])
+    gone = f"""
+        SELECT {", ".join(f"p.{key}" for key in ["system", *keys])}, n.interval_end, p.back_end
+        FROM (
+          SELECT {place}, interval_end,
+            lead(interval_end) OVER (PARTITION BY {place} ORDER BY interval_end) AS back_end
+          FROM {rows} AS r) AS p
+        JOIN ends AS n ON n.system = p.system AND n.previous_end = p.interval_end
+        WHERE p.back_end IS NULL OR p.back_end > n.interval_end"""
+    if not owner.is_announced:
+        return f"SELECT {place}, interval_end, 'missing' AS cause FROM ({gone}) AS g"
+    of_gone = ", ".join(f"g.{key}" for key in ["system", *keys])
+    members = members_of(layout)
+    stated, cause = "", "CASE WHEN e.interval_end = o.over_end THEN 'ended' ELSE 'missing' END"
+    if members:
+        counted = ", ".join(name(key) for key in members.keys)
+        cause = """CASE WHEN e.interval_end = o.over_end OR c.stated <= c.sampled THEN 'ended'
+            ELSE 'missing' END"""
+        stated = f"""
+      LEFT JOIN (
+        SELECT t.system, t.interval_end, max(t.{name(members.field)}) AS stated,
+          max(n.sampled) AS sampled
+        FROM monitor.{name(members.table)} AS t
+        JOIN (
+          SELECT system, interval_end, count(DISTINCT {counted}) AS sampled
+          FROM {every} AS m GROUP BY system, interval_end) AS n
+          ON n.system = t.system AND n.interval_end = t.interval_end
+        GROUP BY t.system, t.interval_end) AS c
+        ON c.system = e.system AND c.interval_end = e.interval_end"""
+    kept = "o.over_end IS NULL OR e.interval_end < o.over_end OR o.total_end IS NULL"
+    kept = f"({kept} OR o.total_end <> o.since_end)"
+    if members:
+        kept += """
+        AND (c.stated IS NULL OR c.stated > c.sampled OR e.interval_end = o.since_end
+          OR e.interval_end = o.over_end)"""
+    return f"""
+      SELECT {", ".join(f"o.{key}" for key in ["system", *keys])}, e.interval_end, {cause} AS cause
+      FROM (
+        SELECT {of_gone}, g.interval_end AS since_end, min(g.back_end) AS back_end,
+          min(h.interval_end) AS over_end,
+          min(CASE WHEN h.has_totals = 1 THEN h.interval_end END) AS total_end
+        FROM ({gone}) AS g
+        {_endings(owner, keys)}
+        GROUP BY {of_gone}, g.interval_end) AS o
+      JOIN chained AS f ON f.system = o.system AND f.interval_end = o.since_end
+      JOIN chained AS e
+        ON e.system = o.system AND e.chain = f.chain AND e.interval_end >= o.since_end
+        AND (o.back_end IS NULL OR e.interval_end < o.back_end)
+        AND (o.over_end IS NULL OR e.interval_end <= o.over_end){stated}
+      WHERE {kept}"""
+
+
+CHAINED = """chained AS (
+        SELECT system, interval_end,
+          sum(begins) OVER (PARTITION BY system ORDER BY interval_end) AS chain
+        FROM (
+          SELECT system, interval_end,
+            CASE WHEN previous_end = lag(interval_end) OVER (
+              PARTITION BY system ORDER BY interval_end) THEN 0 ELSE 1 END AS begins
+          FROM ends) AS b),"""
+"""CTE of the intervals with a previous one; those of a chain follow each other without a gap."""
+
+
+def _endings(owner: Owner, keys: Sequence[str]) -> str:
+    """Join of gone owners `g` with the intervals in which they ended, `h`."""
+    selects = []
+    for n, shared in enumerate(key_sets(owner, keys)):
+        listed = ", ".join(
+            key if key in shared else f"NULL AS {key}" for key in ["system", *keys]
+        ).replace("NULL AS system", "system")
+        selects.append(
+            f"SELECT {listed}, interval_end, has_totals FROM happened_{n} WHERE ended = 1"
+        )
+    same = " AND ".join(f"(h.{key} IS NULL OR h.{key} = g.{key})" for key in keys)
+    return f"""LEFT JOIN ({" UNION ALL ".join(selects)}) AS h
+          ON h.system = g.system AND h.interval_end >= g.interval_end
+          AND (g.back_end IS NULL OR h.interval_end < g.back_end)
+          {f"AND {same}" if same else ""}"""
+
+
+def _same(left: str, right: str, keys: Sequence[str]) -> str:
+    return " AND ".join(f"{left}.{key} = {right}.{key}" for key in ["system", *keys])

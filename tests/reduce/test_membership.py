@@ -1,0 +1,179 @@
+"""Who belongs to a sum, and what a row is a successor of: dumps with figures worked out by hand."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+import pytest
+
+from tests.dumps import fields, interval, tod
+from tests.linux_daemons import application
+from tests.reduce.test_doubts import Landed, column, config, doubts, printed
+from tests.virtual_devices import adapter, disk
+
+
+@pytest.fixture(scope="module")
+def landed(tmp_path_factory: pytest.TempPathFactory) -> Landed:
+    return Landed(tmp_path_factory.mktemp("membership"))
+
+
+def user(at: float, userid: str, **more: Any) -> bytes:
+    return fields("useact", at, vmduser=userid, vmdctpvr=100, **more)
+
+
+def defined(userid: str, mib: int) -> bytes:
+    return fields("mtrusr", vmduser=userid, vmdssize=mib << 20, ascdefsz=(mib << 20) - 1)
+
+
+def test_users_that_sytusr_counts_belong_to_every_sum(landed: Landed):
+    """BOB is sampled at first; then he is not, while SYTUSR counts two, and later one."""
+    counts = [2, 2, 2, 1, 1]
+    sets = [
+        interval(
+            60 * n,
+            *[config(), defined("ALICE", 64), defined("BOB", 32)] * (n == 0),
+            fields("sytusr", 60 * n, sysusrs=count),
+            user(60 * n, "ALICE"),
+            *[user(60 * n, "BOB")] * (n < 2),
+        )
+        for n, count in enumerate(counts)
+    ]
+    result = printed(landed, "STORAGE_BY_TIME", *sets)
+    assert column(result, "virtual_mib") == [96, None, 64, 64]
+    assert column(result, "users") == [2, None, 1, 1]
+    assert "users were not sampled (1)" in doubts(result)
+
+
+def test_a_user_that_was_never_sampled_belongs_to_the_sum(landed: Landed):
+    sets = [
+        interval(
+            60 * n,
+            *[config(), defined("ALICE", 64)] * (n == 0),
+            fields("sytusr", 60 * n, sysusrs=2),
+            user(60 * n, "ALICE"),
+        )
+        for n in range(3)
+    ]
+    result = printed(landed, "STORAGE_BY_TIME", *sets)
+    assert column(result, "virtual_mib") == [None, None]
+
+
+def test_virtual_disks_and_adapters_end_with_the_session_of_their_owner(landed: Landed):
+    events = [
+        fields("uselof", 70, vmduser="LINUX1", caltodon=tod(-900)),
+        fields("uselon", 80, vmduser="LINUX1", caltodon=tod(80)),
+    ]
+    sets = [
+        interval(
+            60 * n,
+            *[config()] * (n == 0),
+            *events * (n == 2),
+            disk(60 * n, "LINUX1", 0x300, 2048, count),
+            disk(60 * n, "LINUX2", 0x301, 2048, count),
+            adapter(60 * n, "LINUX1", 1_000 * count, 0),
+        )
+        for n, count in enumerate([600, 1200, 9000, 9600])
+    ]
+    disks = printed(landed, "VIRTUAL_DISKS", *sets, objects={"user": "LINUX1"})
+    assert column(disks, "io_rate") == [10, 10]
+    adapters = printed(landed, "VIRTUAL_ADAPTERS", *sets[:3], objects={"user": "LINUX1"})
+    assert column(adapters, "sent_byte_rate") == [10_000]
+
+
+def exposure(at: float, written: int, *, slots: int = 1000) -> bytes:
+    return fields(
+        "stoasp", at, calvser="PAG001", rdevdev=0xA00, calpage=slots, cpvalocd=100,
+        expctpwr=written, expctacp=written,
+    )  # fmt: skip
+
+
+def test_records_of_one_volume_in_a_sample_are_its_exposures(landed: Landed):
+    """The first wrote 60 and 120 pages, the second 600 and 0; then there is one more."""
+    counts = [(1000, 5000), (1060, 5600), (1180, 5600), (1240, 5600, 9000), (1300, 5660, 9060)]
+    sets = [
+        interval(60 * n, *[config()] * (n == 0), *[exposure(60 * n, count) for count in of_sample])
+        for n, of_sample in enumerate(counts)
+    ]
+    result = printed(landed, "DASD_SYSTEM_AREAS_BY_TYPE", *sets, objects={"device": 0xA00})
+    assert column(result, "page_write_rate") == [11, 2, 3]
+    assert column(result, "used_share") == [0.1, 0.1, 0.1]
+
+
+def block(at: float, stamp: float, number: int, body: bytes) -> bytes:
+    return application(
+        "LINUXKRNL".encode("cp037") + bytes([number]) + b"260100",
+        struct.pack(">QII", tod(stamp), 8, 8) + body,
+        at,
+    )
+
+
+def network(at: float, stamp: float, interfaces: int, received: int) -> bytes:
+    return block(
+        at, stamp, 3, struct.pack(">II", interfaces, 0) + struct.pack(">9Q", *[received] * 9)
+    )
+
+
+def test_a_sum_over_interfaces_has_the_set_of_them_as_its_owner(landed: Landed):
+    numbers = [(2, 6000), (2, 66_000), (1, 186_000), (1, 246_000)]
+    sets = [
+        interval(60 * n, *[config()] * (n == 0), network(60 * n, 60 * n - 2, *of_sample))
+        for n, of_sample in enumerate(numbers)
+    ]
+    result = printed(landed, "LINUX_GUESTS", *sets, objects={"user": "LINUX01"})
+    assert column(result, "received_packet_rate") == [1000, 1000]
+
+
+@pytest.mark.parametrize("step", [3600, 40, -40])
+def test_nothing_is_computed_across_a_guest_clock_that_was_set(landed: Landed, step: int):
+    stamps = [-2, 58, 118, 178 + step, 238 + step, 298 + step]
+    sets = [
+        interval(60 * n, *[config()] * (n == 0), network(60 * n, stamp, 1, 60_000 * n))
+        for n, stamp in enumerate(stamps)
+    ]
+    result = printed(landed, "LINUX_GUESTS", *sets, objects={"user": "LINUX01"})
+    assert column(result, "received_packet_rate") == [1000, 1000, 1000, 1000]
+    assert doubts(result) == ["APLSDT_NET has a clock that was set (1)"]
+
+
+def test_blocks_that_are_written_at_any_time_of_an_interval_keep_their_rates(landed: Landed):
+    stamps = [-2, 30, 110, 125, 237]
+    sets = [
+        interval(60 * n, *[config()] * (n == 0), network(60 * n, stamp, 1, 1000 * (stamp + 2)))
+        for n, stamp in enumerate(stamps)
+    ]
+    result = printed(landed, "LINUX_GUESTS", *sets, objects={"user": "LINUX01"})
+    assert column(result, "received_packet_rate") == [1000] * 4
+
+
+def test_storage_that_was_added_counts_from_then_on(landed: Landed):
+    """4096 MiB as configured, 1024 more at second 70; some are removed at second 190."""
+    events = {2: fields("stoadd", 70, calmemad=1024 << 20), 4: fields("storem", 190)}
+    sets = [
+        interval(
+            60 * n,
+            *[config(), fields("mtrmem", rsagstor=4096 << 20)] * (n == 0),
+            *[events.get(n, b"")],
+            fields("sytrsg", 60 * n),
+        )
+        for n in range(5)
+    ]
+    result = printed(landed, "STORAGE_BY_TIME", *sets)
+    assert column(result, "real_mib") == [4096, 5120, 5120, None]
+    assert "real storage is not known since SET STORAGE (1)" in doubts(result)
+
+
+def device(at: float, starts: int) -> bytes:
+    return fields("ioddev", at, rdevdev=0xB00, rdevsid=1, rdevser="VOL001", scgssch=starts,
+                  scgcount=starts, scmssch=starts, scmcount=starts)  # fmt: skip
+
+
+def test_a_device_that_is_not_measured_has_no_figures(landed: Landed):
+    events = {2: fields("iodmof", 70, rdevdev=0xB00), 4: fields("iodmon", 200, rdevdev=0xB00)}
+    sets = [
+        interval(60 * n, *[config()] * (n == 0), *[events.get(n, b"")], device(60 * n, count))
+        for n, count in enumerate([0, 60, 70, 70, 70, 130])
+    ]
+    result = printed(landed, "DASD_BY_ACTIVITY", *sets, objects={"device": 0xB00})
+    assert column(result, "ssch_rate") == [1, 1]
+    assert "IODDEV is not measured (1)" in doubts(result)
