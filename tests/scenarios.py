@@ -373,6 +373,19 @@ def processor(at: float, calls: int, losses: int, number: int = 1) -> bytes:
     return fields("sytrsp", at, pfxcpuad=number, plsprqdf=calls, plsalemp=losses)
 
 
+def memory_blocks(*stamps: float) -> tuple[bytes, Tables]:
+    """Memory blocks of Linux: a clock, two counts, nine levels and counters of 8 bytes."""
+    sets = []
+    for at, stamp in zip((60, 120), stamps, strict=True):
+        block = struct.pack(">QII9Q", tod(stamp), 8, 8, *range(1, 10))
+        name = {"userid": "LINUX01", "mdgprod": "LINUXKRNL".encode("cp037") + b"\1" + b"260100"}
+        head = fields("aplsdt", at, caldatof=52, caldatln=len(block), **name)[:52]
+        whole = head.ljust(52, b"\0") + block
+        sets.append(len(whole).to_bytes(2, "big") + whole[2:])
+    landed: Tables = {"aplsdt_memory": {"totalram": [6, 6]}}
+    return dump(interval(60, CONFIG, sets[0]), interval(120, sets[1])), landed
+
+
 @scenario(checked=Code.COUNTER_FELL)
 def a_counter_that_falls_alone() -> tuple[bytes, Tables]:
     fallen = interval(120, processor(120, 3_000_000_060, 1_999_999_999))
@@ -413,19 +426,6 @@ def a_guest_that_has_written_nothing_new() -> tuple[bytes, Tables]:
 @scenario(checked=Code.BLOCK_CLOCK_SET)
 def a_guest_whose_clock_was_set_by_an_hour() -> tuple[bytes, Tables]:
     return memory_blocks(59, 119 + 3600)
-
-
-def memory_blocks(*stamps: float) -> tuple[bytes, Tables]:
-    """Memory blocks of Linux: a clock, two counts, nine levels and counters of 8 bytes."""
-    sets = []
-    for at, stamp in zip((60, 120), stamps, strict=True):
-        block = struct.pack(">QII9Q", tod(stamp), 8, 8, *range(1, 10))
-        name = {"userid": "LINUX01", "mdgprod": "LINUXKRNL".encode("cp037") + b"\1" + b"260100"}
-        head = fields("aplsdt", at, caldatof=52, caldatln=len(block), **name)[:52]
-        whole = head.ljust(52, b"\0") + block
-        sets.append(len(whole).to_bytes(2, "big") + whole[2:])
-    landed: Tables = {"aplsdt_memory": {"totalram": [6, 6]}}
-    return dump(interval(60, CONFIG, sets[0]), interval(120, sets[1])), landed
 
 
 @scenario(checked=Code.WRAPPED_TWICE)

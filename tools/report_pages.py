@@ -59,7 +59,7 @@ of one; else of today. All commands read T so, and print on standard error what 
 `span: 09:00 to 11:00 on 2006-10-16 UTC`.
 
 Every figure of a line, of the mean line and of a line over several intervals is computed from
-sums: deltas over elapsed seconds, never a mean of means. A level is the mean of the samples. What
+sums: deltas over elapsed seconds, never a mean of means. A level is the mean over time. What
 is not known is blank, with the reason below the report, and never zero. A column marked *where
 known* is left out, in every format, where no line has it. What each report assumes is in
 [what-reports-assume.md](what-reports-assume.md).

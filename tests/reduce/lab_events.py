@@ -49,7 +49,7 @@ def _system(con: duckdb.DuckDBPyConnection) -> None:
     insert(con, "monitor.sclsrm", {**at(0.62), **SRM})
     insert(con, "monitor.mtrccc", {**at(0.63), "cpucapab": 450})
     insert(con, "monitor.mtrmcc", {**at(0.64), "sysgstby": 1 << 30, "sysgstrs": 0})
-    insert(con, "monitor.stoadd", at(0.65))
+    insert(con, "monitor.stoadd", {**at(0.65), "calmemad": 0})
     insert(con, "monitor.storst", at(0.66))
 
 

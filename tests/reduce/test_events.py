@@ -64,7 +64,7 @@ def test_what_happens_to_the_system_and_its_monitoring(con: duckdb.DuckDBPyConne
         ("SET SRM", "LAB", SRM_TEXT),
         ("capability", "LAB", "CPU capability 450"),
         ("storage", "LAB", "standby 1024 MB, reserved 0 MB"),
-        ("storage", "LAB", "central storage added"),
+        ("storage", "LAB", "central storage added: 0 MB"),
         ("storage", "LAB", "central storage is about to be added or removed"),
     ]
 
