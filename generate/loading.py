@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import functools
 import tomllib
+from collections.abc import Sequence
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -40,6 +41,7 @@ from .scenario.repetitions import (
 )
 from .scenario.scenario import (
     Event,
+    Monitor,
     Run,
     RunKeys,
     Scenario,
@@ -449,7 +451,58 @@ def parse_scenario(text: str, file: str) -> Scenario:
     return _checked(Document(text, file, "the scenario"))
 
 
+def _timed(values: dict[str, Any]) -> None:
+    """Turns `disturbances`, which count intervals, into events with seconds, in place.
+
+    They happen three seconds after an interval began, as in scenarios of earlier versions.
+    """
+    runs = [run for run in values.get("run", {}).values() if isinstance(run, dict)]
+    shared = values.get("disturbances", [])
+    for table in (*runs, values):
+        own = table.pop("disturbances", [])
+        both = [*shared, *([] if table is values else own)]
+        lengths = sorted(
+            (each["interval"] + 1, each["interval_s"]) for each in both if "interval_s" in each
+        )
+        table_events = [_event(each, values, lengths) for each in own]
+        if table_events:
+            table["events"] = [*table.get("events", []), *table_events]
+
+
+def _event(
+    disturbance: dict[str, Any], values: dict[str, Any], lengths: Sequence[tuple[int, int]]
+) -> dict[str, Any]:
+    """A disturbance with its time in seconds. `lengths`: number of an interval -> seconds."""
+
+    def begin(number: int) -> int:
+        edges = [(0, values.get("monitor", {}).get("interval_s", Monitor().interval_s)), *lengths]
+        ends = [*(edge for edge, _ in edges[1:]), number]
+        return sum(
+            (min(end, number) - edge) * length
+            for (edge, length), end in zip(edges, ends, strict=True)
+            if edge < number
+        )
+
+    event = dict(disturbance)
+    first, count = event.pop("interval"), event.pop("intervals", 1)
+    at_s = begin(first) + _INTO_S
+    return {**event, "at_s": at_s, "lasts_s": begin(first + count) - at_s}
+
+
+_INTO_S = 3
+"""Seconds from the begin of an interval to a disturbance in it."""
+
+
 def _checked(document: Document) -> Scenario:
+    try:
+        _timed(document.values)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise CpmonError(
+            "a disturbance is not understood",
+            place=document.place("disturbances"),
+            expected="the keys kind, interval and intervals",
+            remedy="write [[events]] with at_s and lasts_s instead (docs/scenario-format.md)",
+        ) from None
     table = document.read(ScenarioTable)
     scenario = Scenario(
         **_values(table, ScenarioKeys),

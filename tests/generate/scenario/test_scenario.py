@@ -344,3 +344,17 @@ def test_a_dump_needs_an_interval():
 def test_a_seed_is_not_negative():
     with pytest.raises(CpmonError, match="cannot be negative"):
         next(dump_frames(load_scenario("timer"), "2600NP", seed=-1))
+
+
+def test_disturbances_that_count_intervals_are_events_three_seconds_into_them():
+    def events(text: str) -> list[tuple[str, int, int]]:
+        scenario = parse_scenario(SMALL + text, "x.toml")
+        shared = (*scenario.events, *scenario.run("A").events)
+        return [(each.kind, each.at_s, each.lasts_s) for each in shared]
+
+    longer = "[[disturbances]]\nkind = 'interval'\ninterval = 2\ninterval_s = 120\n"
+    later = "[[run.A.disturbances]]\nkind = 'ipl'\ninterval = 4\nintervals = 2\n"
+    assert events(later) == [("ipl", 243, 117)]
+    assert events(longer + later) == [("interval", 123, 57), ("ipl", 303, 237)]
+    with pytest.raises(CpmonError, match="not understood"):
+        events("[[disturbances]]\nkind = 'ipl'\nat_s = 4\n")
