@@ -500,8 +500,7 @@ def _checked(document: Document) -> Scenario:
         raise CpmonError(
             "a disturbance is not understood",
             place=document.place("disturbances"),
-            expected="the keys kind, interval and intervals",
-            remedy="write [[events]] with at_s and lasts_s instead (docs/scenario-format.md)",
+            expected="kind, interval and intervals; or [[events]] with kind, at_s and lasts_s",
         ) from None
     table = document.read(ScenarioTable)
     scenario = Scenario(
