@@ -43,13 +43,14 @@ class _SessionProgress:
     """Rows of a sample record in the course of an interval, for the records at a session's end.
 
     `rows` are their indices, ascending, `users` the indices of their users, `counts` the entries of
-    each group, `begun` the values at the beginning of the interval by field, `deltas` those of the
-    interval by counter.
+    each group, `sizes` the bytes of parts without a length of their own, `begun` the values at the
+    beginning of the interval by field, `deltas` those of the interval by counter.
     """
 
     rows: I64
     users: I64
     counts: Counts
+    sizes: Counts
     begun: Mapping[str, npt.NDArray[Any]]
     deltas: Mapping[str, npt.NDArray[Any]]
 
@@ -207,7 +208,7 @@ def _logoffs(sample: Sample, ending: Ending, progress: _Progress) -> list[EventB
         places = np.flatnonzero((ending.objects & ~ending.fresh)[each.users])
         values = each.at(places, np.zeros(len(places)), "apledt")
         last = _consecutive_tods(tod - len(places) * _RECORD_TIME, len(places))
-        batches.append(EventBatch("apledt", last, values, each.counts))
+        batches.append(EventBatch("apledt", last, values, each.counts, each.sizes))
     (of_rows,) = (e.share for e in sample.rows.ends if e.moment == ending.moment)
     for name, source in (("useate", "useact"), ("useite", "useint"), ("uselof", "useact")):
         for each in progress.get(source, ()):
@@ -282,6 +283,7 @@ class _Writer:
         self.record, self.given, self.sampled = record, given, sampled
         scope, model = record.scope(sample, **given), sample.model
         self.entries = record.counts("entries", scope)
+        self.sizes = record.counts("sizes", scope)
         self.encoder = Encoder(
             with_places(record.layout, model.measurement.scenario.places),
             record.rows(scope),
@@ -290,7 +292,7 @@ class _Writer:
             record.ages.value(scope),
             record.wrapping if wrapping else "",
             entries=self.entries,
-            sizes=record.counts("sizes", scope),
+            sizes=self.sizes,
         )
         span = int(model.timeline.tod[sample.interval])
         # TOD of each row in the last sample, where the type depends on it.
@@ -359,7 +361,7 @@ class _Writer:
             if self.encoder.encoding.places[field].field.is_cumulative:
                 shape = (self.encoder.rows, *begun[field].shape[1:])
                 delta[field] = np.broadcast_to(np.asarray(values[field]), shape)[rows]
-        return _SessionProgress(rows, users[rows], self.entries, begun, delta)
+        return _SessionProgress(rows, users[rows], self.entries, self.sizes, begun, delta)
 
     def _elapsed(self, sample: Sample, tods: Any, present: Bool) -> I64:
         """(rows,) TOD units since the row's last sample; the nominal length at its first one."""

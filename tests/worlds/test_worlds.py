@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from cpmon.generate import parse_scenario
+from cpmon.generate import parse_scenario, write_run
+from cpmon.ingest import ingest
+from cpmon.store import Store
+from cpmon.store.catalogue.connection import connect
 from tests.worlds.held import Outcome, Wrong, hold, lines_of, smallest
 from tests.worlds.world import KINDS, MACHINES, World, random_world
 
@@ -90,3 +93,14 @@ def test_what_is_open_is_still_told_wrongly(tmp_path: Path, kinds: tuple[str, ..
 def test_a_random_world_is_one_that_a_scenario_can_describe(kind: str):
     for seed in range(20):
         parse_scenario(random_world(seed, [kind]).text, "world.toml")
+
+
+def test_the_last_blocks_of_a_guest_that_logs_off_name_what_they_are_about(tmp_path: Path):
+    world = World("W", events=({"kind": "logoff", "at_s": 90, "users": "LINUX001"},))
+    written = write_run(parse_scenario(world.text, "world.toml"), "A", tmp_path / "run")
+    store = Store(tmp_path / "store", create=True)
+    ingest(written.dump, store)
+    with connect(store) as con:
+        assert con.sql("SELECT fs_dir FROM monitor.apledt_fs").fetchall() == [("/",)]
+        told = con.sql("SELECT cmd FROM monitor.apledt_process ORDER BY pid").fetchall()
+    assert told == [("init",), ("db2sysc",)]
