@@ -121,6 +121,17 @@ def test_a_session_between_two_samples_counts_whole(con: duckdb.DuckDBPyConnecti
     assert (whole["seconds"], whole["cpu_s"], whole["virtual_s"]) == (15, 1.5, 1)
 
 
+def test_a_session_of_two_processors_is_as_long_as_one(con: duckdb.DuckDBPyConnection) -> None:
+    """Their records at logoff have times that differ by microseconds."""
+    con.execute(
+        "INSERT INTO monitor.uselof SELECT * REPLACE (1 AS vmdcpuad, tod_us + 1 AS tod_us)"
+        " FROM monitor.uselof WHERE vmduser = 'EMIL'"
+    )
+    whole = of_user(con, "users_by_time", "EMIL", 2)
+    assert whole["seconds"] == pytest.approx(15, abs=1e-5)
+    assert whole["cpu_s"] == 3
+
+
 def test_who_logs_on_again_within_the_interval_has_both(con: duckdb.DuckDBPyConnection) -> None:
     again = {"system": "LAB", "interval_end": minute(1), "vmduser": "DORA", "vmdcpuad": 0}
     counted = {"seconds": 20.0, "vmdttime": 4_096_000_000, "vmdvdsct": 4, "vmdctpvr": 70}

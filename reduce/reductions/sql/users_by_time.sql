@@ -16,7 +16,7 @@ session_end AS (
   SELECT l.system,
          c.interval_end,
          l.vmduser,
-         l.tod_us,
+         l.caltodon_at,
          -- Whole parts of 2**-26 s, as the seconds of samples are.
          FLOOR(MAX(l.tod_us - COALESCE(
            u.tod_us, l.tod_us - date_diff('microsecond', l.caltodon_at, l.tod)
@@ -76,9 +76,10 @@ session_end AS (
     AND u.interval_end = c.previous_end
     AND (l.caltodon_at IS NULL OR l.caltodon_at <= c.previous_end)
   WHERE u.vmduser IS NOT NULL OR l.caltodon_at > c.previous_end
-  GROUP BY l.system, c.interval_end, l.vmduser, l.vmdcpuad, l.tod_us
+  GROUP BY l.system, c.interval_end, l.vmduser, l.vmdcpuad, l.caltodon_at
 ),
--- Each virtual processor as sampled, and at logoff; a session counts once.
+-- Each virtual processor as sampled, and at logoff. A session, told by the time
+-- of its logon, counts once: records of its processors differ by microseconds.
 activity AS (
   SELECT system,
          interval_end,
@@ -97,7 +98,7 @@ activity AS (
          vmduser,
          CAST(NULL AS DOUBLE) AS seconds,
          CASE WHEN ROW_NUMBER() OVER (
-                PARTITION BY system, interval_end, vmduser, tod_us
+                PARTITION BY system, interval_end, vmduser, caltodon_at
                 ORDER BY seconds DESC
               ) = 1 THEN seconds END AS session_seconds,
          vmdttime, vmdttime_mt1, vmdttime_pro, vmdvtime, vmdvdsct, vmdvusct,
