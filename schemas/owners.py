@@ -29,12 +29,14 @@ class Change(StrEnum):
     BEGINS = "begun_by"
     ENDS = "ended_by"
     STOPS = "stopped_by"
-    """It goes on, but its counters stand still until an event begins it."""
+    """It goes on, but counters of it stand still until an event resumes or begins it."""
+    RESUMES = "resumed_by"
+    """It was stopped until then, also if no event says so."""
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Event records that begin, end or stop an owner.
+    """Event records that begin, end, stop or resume an owner.
 
     Attributes:
         keys: column of the owner's table -> column of the event; those of the same name if empty.
@@ -75,6 +77,7 @@ class Owner:
             of the record.
         watched: the counters that are checked for restarts and doubts; all if empty. In the largest
             tables only those that reductions read, to save time.
+        standing: counters that stand still while it is stopped.
     """
 
     events: tuple[Event, ...] = ()
@@ -84,6 +87,7 @@ class Owner:
     clock: tuple[str, str] | None = None
     watched: tuple[str, ...] = ()
     elapsed: tuple[str, ...] = ()
+    standing: tuple[str, ...] = ()
 
     @property
     def is_announced(self) -> bool:
@@ -181,6 +185,7 @@ def _owners() -> dict[str, Owner]:
                 clock,
                 watched,
                 tuple(row["elapsed"].split()),
+                tuple(row["standing"].split()),
             )
     return owners
 

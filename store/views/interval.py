@@ -26,7 +26,7 @@ from ...schemas.owners import (
 )
 from ...schemas.unplaced import unplaced
 from .clocks import CLOCKED, clocked, was_set
-from .membership import CHAINED, absent, happened, is_stoppable, stopped
+from .membership import CHAINED, absent, happened, is_stoppable, some_event, stopped
 from .membership import joins as joins_of
 from .views import PLACE, Documented, describe, describe_bit, row_docs
 
@@ -132,8 +132,11 @@ class _Counter:
         earlier = f"CASE WHEN {steady} THEN lag({column}, 2) OVER w END"
         return f"{lags}, {earlier} AS {name(f'_earlier_{self.field.name}')}"
 
-    def measured(self) -> str:
-        """SQL column `delta`: NULL if it is not possible, and after a slip."""
+    def measured(self, has_events: bool) -> str:
+        """SQL column `delta`: NULL if it is not possible, and after a slip.
+
+        `has_events`: column `_happened_before` says whether an event made it begin anew instead.
+        """
         now = self.now
         if self.field.type is Type.SIGNED:  # the full range overflows its own type
             now = f"CAST({now} AS {'HUGEINT' if self.field.length == WIDEST else 'BIGINT'})"
@@ -141,6 +144,7 @@ class _Counter:
         if self.limit.slips:
             sign = ">" if self.field.role is Role.COUNTDOWN else "<"
             slipped = f"{self.previous} {sign} {name(f'_earlier_{self.field.name}')}"
+            slipped += " AND NOT _happened_before" if has_events else ""
             delta = f"CASE WHEN NOT coalesce({slipped}, false) THEN {delta} END"
         return f"{delta} AS {self.delta}"
 
@@ -324,6 +328,7 @@ def _judged(layout: Layout, counters: Sequence[_Counter], sampled: str) -> str:
         for part in parts_of(layout)
     ]
     falls = [*_falls(_watched(owner, counters)), _is_old(_watched(owner, _counters(layout)))]
+    measured = [counter.measured(bool(owner.events)) for counter in counters]
     judged = [*falls, *(f"{sql} AS _exceeds_{n}" for n, sql in enumerate(exceeds))]
     return f"""
       WITH ticks AS (
@@ -339,7 +344,7 @@ def _judged(layout: Layout, counters: Sequence[_Counter], sampled: str) -> str:
       timed AS (
         SELECT *, {_elapsed(owner)} AS _s, {MOST} AS _most FROM sampled
         WHERE _end IS NULL OR _end <> interval_end),
-      measured AS (SELECT {", ".join(["*", *(c.measured() for c in counters)])} FROM timed),
+      measured AS (SELECT {", ".join(["*", *measured])} FROM timed),
       compared AS (SELECT {", ".join(["*", *judged])} FROM measured),
       judged AS (SELECT *, {_cause(owner, counters)} AS cause FROM compared)"""
 
@@ -401,6 +406,9 @@ def _sampled(
         columns += ["r.tod_us AS _clock", "lag(r.tod_us) OVER w AS _clock_before"]
     columns += [f"lag(r.{name(f)}) OVER w AS {name(f'_before_{f}')}" for f in owner.identity]
     columns += [counter.lags() for counter in counters]
+    if owner.events and any(counter.limit.slips for counter in counters):
+        happened = some_event(owner, keys)
+        columns.append(f"coalesce(lag({happened}) OVER w, false) AS _happened_before")
     partition = ", ".join(f"r.{key}" for key in ["system", *keys])
     return f"""
         SELECT {", ".join(columns)}
@@ -462,7 +470,11 @@ def _cause(owner: Owner, counters: Sequence[_Counter]) -> str:
     appeared = "'appeared'"
     if owner.events:
         appeared = "CASE WHEN begun_us IS NOT NULL THEN 'new' ELSE 'appeared' END"
-    idle = "\n          WHEN _is_stopped THEN 'unmeasured'" if is_stoppable(owner) else ""
+    idle = ""
+    if is_stoppable(owner):
+        moves = " + ".join(c.moved() for c in counters if c.field.name in owner.standing) or "0"
+        idle = f"""
+          WHEN _is_stopped AND NOT (_resumed AND {moves} > 0) THEN 'unmeasured'"""
     clock = ""
     if owner.clock:
         ticks = [c.delta for c in counters if c.field.name in owner.elapsed]

@@ -30,7 +30,8 @@ def happened(owner: Owner, keys: Sequence[str]) -> str:
     """CTEs `happened_N`, one a set of keys: what events did to owners in each interval.
 
     Columns: the keys, `interval_end`, `begun_us` (the first begin), `ended` and `has_totals` (1 if
-    some event ended it, and told its counters), `stopped`.
+    some event ended it, and told its counters), `stopped` and `resumed` (whether the last event
+    stopped it, and the first resumed it).
     """
     return " ".join(
         f"happened_{n} AS ({_happened(shared, events, keys)}),"
@@ -43,9 +44,10 @@ def _happened(shared: Sequence[str], events: Sequence[Event], keys: Sequence[str
     for event in events:
         columns = event_columns(event, keys)
         listed = ["system", *(f"{other} AS {own}" for own, other in columns.items())]
-        ends = int(event.change is not Change.BEGINS)
+        ends = int(event.change not in (Change.BEGINS, Change.RESUMES))
         listed += ["tod", "tod_us", f"{ends} AS ends", f"{int(event.has_totals)} AS totals"]
         listed.append(f"{int(event.change is Change.STOPS)} AS stops")
+        listed.append(f"{int(event.change is Change.RESUMES)} AS resumes")
         selects.append(f"SELECT {', '.join(listed)} FROM monitor.{name(event.table)}")
     of_event = ", ".join(f"e.{key}" for key in ["system", *shared])
     stop = "max(CASE WHEN e.stops = 1 THEN e.tod_us END)"
@@ -53,7 +55,9 @@ def _happened(shared: Sequence[str], events: Sequence[Event], keys: Sequence[str
         SELECT {of_event}, n.interval_end, min(CASE WHEN e.ends = 0 THEN e.tod_us END) AS begun_us,
           max(e.ends) AS ended, max(e.totals) AS has_totals,
           coalesce({stop} > coalesce(max(CASE WHEN e.ends = 0 THEN e.tod_us END), 0), false)
-            AS stopped
+            AS stopped,
+          coalesce(min(CASE WHEN e.resumes = 1 THEN e.tod_us END) = min(e.tod_us), false)
+            AS resumed
         FROM ({" UNION ALL ".join(selects)}) AS e
         JOIN ends AS n
           ON n.system = e.system AND e.tod > n.previous_end AND e.tod <= n.interval_end
@@ -71,7 +75,8 @@ def event_columns(event: Event, keys: Sequence[str]) -> dict[str, str]:
 def joins(owner: Owner, keys: Sequence[str]) -> tuple[str, list[str]]:
     """Joins of the rows `r` with what happened to their owners, and the columns from there.
 
-    These are `begun_us`, `_happened` and, where measurement can be stopped, `_is_stopped`.
+    These are `begun_us`, `_happened` and, where measurement can be stopped, `_is_stopped` and
+    `_resumed`: no event says that it was, only one that it was resumed.
     """
     sets = list(key_sets(owner, keys))
     if not sets:
@@ -83,14 +88,19 @@ def joins(owner: Owner, keys: Sequence[str]) -> tuple[str, list[str]]:
     )
     begun = [f"h{n}.begun_us" for n in range(len(sets))]
     first = begun[0] if len(begun) == 1 else f"least({', '.join(begun)})"
-    some = " OR ".join(f"h{n}.system IS NOT NULL" for n in range(len(sets)))
-    columns = [f"{first} AS begun_us", f"({some}) AS _happened"]
+    columns = [f"{first} AS begun_us", f"({some_event(owner, keys)}) AS _happened"]
     if is_stoppable(owner):
         text += f" LEFT JOIN stopped AS x ON {_same('x', 'r', sets[0])}"
-        text += " AND r.interval_end > x.since_end"
+        text += " AND (x.since_end IS NULL OR r.interval_end > x.since_end)"
         text += " AND (x.until_end IS NULL OR r.interval_end < x.until_end)"
         columns.append("x.system IS NOT NULL AS _is_stopped")
+        columns.append("x.system IS NOT NULL AND x.since_end IS NULL AS _resumed")
     return text, columns
+
+
+def some_event(owner: Owner, keys: Sequence[str]) -> str:
+    """SQL condition on rows with these joins: events happened to their owner in the interval."""
+    return " OR ".join(f"h{n}.system IS NOT NULL" for n in range(len(key_sets(owner, keys))))
 
 
 def is_stoppable(owner: Owner) -> bool:
@@ -99,7 +109,10 @@ def is_stoppable(owner: Owner) -> bool:
 
 
 def stopped(owner: Owner, keys: Sequence[str]) -> str:
-    """CTE `stopped`: between which intervals an owner was not measured; empty if it always is."""
+    """CTE `stopped`: between which intervals an owner was not measured; empty if it always is.
+
+    Without `since_end`, it was not until an event that resumed it, before which none stopped it.
+    """
     if not is_stoppable(owner):
         return ""
     (shared, *_) = key_sets(owner, keys)
@@ -111,7 +124,14 @@ def stopped(owner: Owner, keys: Sequence[str]) -> str:
           ON {_same("b", "s", shared)} AND b.interval_end > s.interval_end
           AND b.begun_us IS NOT NULL
         WHERE s.stopped
-        GROUP BY {of_owner}, s.interval_end),"""
+        GROUP BY {of_owner}, s.interval_end
+        UNION ALL
+        SELECT {of_owner}, NULL AS since_end, s.interval_end AS until_end
+        FROM (
+          SELECT *, lag(interval_end) OVER (
+            PARTITION BY {", ".join(["system", *shared])} ORDER BY interval_end) AS earlier_end
+          FROM happened_0) AS s
+        WHERE s.resumed AND s.earlier_end IS NULL),"""
 
 
 def absent(layout: Layout, owner: Owner, keys: Sequence[str], rows: str, every: str) -> str:

@@ -177,3 +177,36 @@ def test_a_device_that_is_not_measured_has_no_figures(landed: Landed):
     result = printed(landed, "DASD_BY_ACTIVITY", *sets, objects={"device": 0xB00})
     assert column(result, "ssch_rate") == [1, 1]
     assert "IODDEV is not measured (1)" in doubts(result)
+
+
+@pytest.mark.parametrize("moved", [0, 60])
+def test_a_device_was_not_measured_before_an_event_that_it_is_now(landed: Landed, moved: int):
+    """No event says that it was not: it is taken to have been measured where its counters moved."""
+    sets = [
+        interval(
+            60 * n,
+            *[config()] * (n == 0),
+            *[fields("iodmon", 130, rdevdev=0xB00)] * (n == 3),
+            device(60 * n, count),
+        )
+        for n, count in enumerate([10, 10 + moved, 10 + 2 * moved, 200, 260])
+    ]
+    result = printed(landed, "DASD_BY_ACTIVITY", *sets, objects={"device": 0xB00})
+    assert column(result, "ssch_rate") == [1] * (3 if moved else 1)
+    assert ("IODDEV is not measured (2)" in doubts(result)) == (not moved)
+
+
+def test_a_processor_that_was_varied_is_known_in_the_next_interval(landed: Landed):
+    """Its time counts anew, which is no slip, behind which a delta would be wrong."""
+    waited = [1000, 1030, 10, 40, 70]
+    sets = [
+        interval(
+            60 * n,
+            *[config()] * (n == 0),
+            *[fields("prcvof", 70, pfxcpuad=1), fields("prcvon", 80, pfxcpuad=1)] * (n == 2),
+            fields("sytprp", 60 * n, pfxcpuad=1, pfxtotwt=seconds * 4_096_000_000),
+        )
+        for n, seconds in enumerate(waited)
+    ]
+    result = printed(landed, "PROCESSORS_BY_TIME", *sets, objects={"cpu": 1})
+    assert column(result, "wait_util") == [0.5] * 3  # but for the second interval
