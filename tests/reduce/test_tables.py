@@ -15,6 +15,7 @@ import pytest
 from cpmon.core.errors import CpmonError
 from cpmon.reduce.compare import compare, load_spec, parse_spec, render_comparison, spec_names
 from cpmon.reduce.reductions.reductions import reduction
+from cpmon.store.views.landed_views import macros
 
 PUBLISHED = Path(__file__).parents[1] / "published"
 FILES = {
@@ -47,6 +48,7 @@ def measured(name: str) -> duckdb.DuckDBPyConnection:
     """A catalogue whose run_summary holds what the published table prints, before printing."""
     spec = load_spec(name)
     con = duckdb.connect()
+    con.execute(macros())
     con.execute("CREATE SCHEMA meta")
     con.execute(
         """CREATE TABLE meta.run (run_id VARCHAR, system VARCHAR, base_run_id VARCHAR,

@@ -53,7 +53,8 @@ HERE = {
 }
 NOTHING = {
     *("FRAME_ORPHAN", "CONTROL_CUT", "END_MISSING", "TRAILING_DATA", "TOD_DISORDER"),
-    *("OWNER_RESTARTED", "RECORD_LONGER", "UNWRAPPED", "CLOCK_SET"),
+    *("OWNER_RESTARTED", "OWNER_ENDED", "RECORD_LONGER", "UNWRAPPED", "CLOCK_SET"),
+    "BLOCK_CLOCK_SET",
 }
 """What asks for nothing to be done: it says what became of the data."""
 
