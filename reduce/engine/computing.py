@@ -20,17 +20,17 @@ from ...schemas.registry import site_folder, use
 from ...store import Store
 from ...store.files.disk import read_error, writing
 from ...store.files.plain_paths import path_text
-from ...store.results.entries import Day, Entry, Piece, add, entry_of_days
+from ...store.results.entries import Day, Entry, Piece, add
 from ...store.results.kept_files import QueryWriter, files_of, is_one_of, kept_rows
 from ...store.results.lineage import definition_version, lineages
 from ...store.results.reduced import INTERVAL
 from ...store.views.landed_views import INTERVALS
 from ..metrics.metric import TIME
-from ..metrics.rollups import DEPTH, EVER, LEVEL, SHIFT_ENDS, SHIFTS, Rollup, hours, rollup_of
+from ..metrics.rollups import DEPTH, EVER, SHIFT_ENDS, SHIFTS, Rollup, hours, rollup_of
 from ..reductions.reductions import reductions
 from ..reports.report_sql import shift_condition
 from .database import ReductionDatabase, Result
-from .planning import KEPT_SETTINGS, SETTINGS, Chain, Done, RollupJob, Site, UnitJob
+from .planning import KEPT_SETTINGS, SETTINGS, Chain, Done, RollupJob, Site, UnitJob, rolled_up
 
 ROLLED = "_rolled"
 """Temporary table of roll-ups that are written to several files."""
@@ -124,13 +124,11 @@ class _Computation:
 
     def roll_ups(self, job: RollupJob) -> None:
         """Computes missing or outdated roll-ups from the pieces of intervals."""
-        for name, pieces in job.pieces.items():
+        for entry in job.entries:
             started = time.perf_counter()
-            rows = kept_rows(self.store, files_of(pieces), union=True)
+            rows = kept_rows(self.store, files_of(job.pieces[entry.result]), union=True)
             self.depth = create_shifts(self.writer, self.site.shifts, rows)
-            days = {piece.day: (piece.version, "") for piece in pieces}
-            entry = entry_of_days(name, INTERVAL, job.system, days)
-            self._publish(self._rolled_up(name, [entry], rows))
+            self._publish(self._rolled_up(entry.result, [entry], rows))
             self._count(entry, 0, started)
 
     def add_entries(self) -> None:
@@ -174,10 +172,7 @@ class _Computation:
         rollup = rollup_of(name)
         if rollup is None:
             return []
-        files = []
-        for entry in entries:
-            days = {day: (version, self.site.hours) for day, (version, _) in entry.days.items()}
-            files.append((entry_of_days(name, LEVEL, entry.system, days), self._scratch()))
+        files = [(rolled_up(entry, self.site), self._scratch()) for entry in entries]
         roll_up(self.writer, rollup, rows, self.depth, files)
         return files
 

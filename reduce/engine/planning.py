@@ -171,6 +171,11 @@ class UnitJob:
         days = sum(len(entry.days) for entries in self.missing.values() for entry in entries)
         return days + len(self.whole)
 
+    @property
+    def entries(self) -> list[Entry]:
+        """Those of its files with intervals."""
+        return [*itertools.chain(*self.missing.values())]
+
     def __str__(self) -> str:
         return _named(self.system, self.unit.days[0], self.unit.days[-1])
 
@@ -192,9 +197,23 @@ class RollupJob:
         """Number of results: of a reduction and a day."""
         return sum(map(len, self.pieces.values()))
 
+    @property
+    def entries(self) -> list[Entry]:
+        """What one file with all of its intervals would have, for each reduction."""
+        return [
+            entry_of_days(name, INTERVAL, self.system, {p.day: (p.version, "") for p in pieces})
+            for name, pieces in self.pieces.items()
+        ]
+
     def __str__(self) -> str:
         days = [piece.day for pieces in self.pieces.values() for piece in pieces]
         return f"roll-ups of {_named(self.system, min(days), max(days))}"
+
+
+def rolled_up(entry: Entry, site: Site) -> Entry:
+    """The entry of the roll-ups of a file with intervals."""
+    days = {day: (version, site.hours) for day, (version, _) in entry.days.items()}
+    return entry_of_days(entry.result, LEVEL, entry.system, days)
 
 
 Chain = tuple[UnitJob | RollupJob, ...]
@@ -375,7 +394,15 @@ class Plan:
     @property
     def outdated(self) -> list[Piece | Entry]:
         """Files that are obsolete when all jobs are done."""
-        of_days = [piece for work in self.works for piece in work.state.outdated]
+        entries = [e for chain in (*self.chains, *self.later) for job in chain for e in job.entries]
+        # A file of the same days and versions is written again under its name.
+        written = {e.file for entry in entries for e in (entry, rolled_up(entry, self._site))}
+        of_days = [
+            piece
+            for work in self.works
+            for piece in work.state.outdated
+            if piece.file not in written
+        ]
         of_all = [entry for whole in self.whole if whole.is_kept for entry in whole.outdated]
         return [*of_days, *of_all]
 

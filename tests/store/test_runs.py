@@ -113,12 +113,12 @@ def test_a_steady_state_lands_and_is_the_whole_run_where_none_was_named(
 def test_a_part_of_a_run_has_its_times_and_the_figures_that_cover_it(store: Store, dump_file: Path):
     ingest(dump_file, store)
     reduce(store, ["run_summary"], Settings())
-    since, until = (datetime(2001, 12, 18, 10, 2, second, tzinfo=UTC) for second in (1, 59))
+    since, until = (datetime(2001, 12, 18, 10, 2, second, tzinfo=UTC) for second in (1, 58))
     for bounds, seen in (
         ((None, None), ("10:01:30", "10:03:00", 2, 0, 2)),
         ((None, since), ("10:01:30", "10:02:01", 1, 0, 1)),
         ((since, None), ("10:02:01", "10:03:00", 1, 0, 1)),
-        ((since, until), ("10:02:01", "10:02:59", 1, 0, 0)),
+        ((since, until), ("10:02:01", "10:02:58", 1, 0, 0)),
     ):
         with connect(store, reductions()) as connection:
             connection.measure([part_of_run(store, "R1", *bounds)])

@@ -30,6 +30,11 @@ def application(said: bytes, block: bytes, at: float = 60) -> bytes:
     return bytes(record)
 
 
+def sampled(record: bytes, at: float) -> bytes:
+    """A record with the time of another sample."""
+    return record[:8] + struct.pack(">Q", tod(at)) + record[16:]
+
+
 def head(at: float = 59, counts: tuple[int, int] = (8, 8)) -> bytes:
     return struct.pack(">QII", tod(at), *counts)
 
@@ -132,7 +137,7 @@ def test_counters_of_a_guest_are_growths_between_its_samples(tmp_path: Path, sto
         for at, ticks in ((59, (10, 0, 5, 85)), (119, (40, 0, 9, 120)))
     )
     file = tmp_path / "linux.mon"
-    file.write_bytes(dump(interval(60, CONFIG, first), interval(120, second)))
+    file.write_bytes(dump(interval(60, CONFIG, first), interval(120, sampled(second, 120))))
     ingest(file, store)
 
     found = rows(
@@ -145,7 +150,10 @@ def deltas(path: Path, store: Store, *samples: list[bytes]) -> list[Any]:
     """Ticks in user mode by processor and sample, of samples a minute apart."""
     first, *others = samples
     intervals = [interval(60, CONFIG, *first)]
-    intervals += [interval(60 * n, *records) for n, records in enumerate(others, 2)]
+    intervals += [
+        interval(60 * n, *(sampled(record, 60 * n) for record in records))
+        for n, records in enumerate(others, 2)
+    ]
     file = path / "linux.mon"
     file.write_bytes(dump(*intervals))
     ingest(file, store)
