@@ -33,7 +33,15 @@ from .change_test import (
     ratio_samples,
     welch_difference,
 )
-from .run_facts import RunFacts, base_and_runs, pair_length, read_facts, read_intervals, run_notes
+from .run_facts import (
+    RunFacts,
+    base_and_runs,
+    pair_length,
+    read_facts,
+    read_intervals,
+    run_notes,
+    summed,
+)
 
 PAIRED = 0.9
 """Pairing requires that at least this share of the intervals of both runs have a partner."""
@@ -195,7 +203,7 @@ def _line(
     before, after = (None if value is None else value * metric.scale for value in values)
     factor = metric.multiplier * metric.scale
     samples = [
-        ratio_samples(sums[metric.sampled], sums[metric.denominator]) * factor for sums in binned
+        ratio_samples(sums[summed(metric)], sums[metric.denominator]) * factor for sums in binned
     ]
     difference = blank(of_run.reason or of_base.reason)
     if of_run.value is not None and of_base.value is not None:

@@ -11,10 +11,11 @@ import duckdb
 import numpy as np
 
 from ...core.errors import CpmonError, unknown
+from ...core.sql import name as quoted
 from ...core.text import counted
 from ...store.catalogue.connection import Connection
 from ...store.runs.runs import part_of_run
-from ..metrics import compared_metrics
+from ..metrics import Metric, compared_metrics
 from ..reports.layout_notes import RESTING, assumed_notes, dumps_of
 from ..reports.report import doubts_note
 from ..reports.report_sql import doubts_sql
@@ -189,7 +190,7 @@ class Intervals:
 
     Attributes:
         middle, seconds: (intervals,) time of the middle since the steady state began, and length.
-        sums: column of _run_interval -> (intervals,), NaN where NULL.
+        sums: `summed` of a metric, or its denominator -> (intervals,), NaN where NULL.
     """
 
     middle: Array
@@ -199,14 +200,19 @@ class Intervals:
     def binned(self, length: float) -> Mapping[str, Array]:
         """The sums in bins of `length` seconds: (bins,) each, NaN if an interval lacks a value.
 
-        The last column, "", counts the intervals of each bin.
+        The last column, "", has the seconds of each bin: levels are means over time.
         """
         places = np.floor(self.middle / length).astype(int)
         bins = int(places.max(initial=-1)) + 1
         counts = np.bincount(places, minlength=bins).astype(float)
         columns = {name: np.bincount(places, sums, bins) for name, sums in self.sums.items()}
-        columns |= {"": counts}
+        columns |= {"": np.bincount(places, self.seconds, bins)}
         return {name: np.where(counts > 0, column, np.nan) for name, column in columns.items()}
+
+
+def summed(metric: Metric) -> str:
+    """SQL: what a metric sums over intervals; of a level its value times the seconds."""
+    return metric.sampled if metric.denominator else f"{metric.sampled} * seconds"
 
 
 def pair_length(base: Intervals, run: Intervals) -> float:
@@ -216,8 +222,8 @@ def pair_length(base: Intervals, run: Intervals) -> float:
 
 def read_intervals(con: duckdb.DuckDBPyConnection, runs: Sequence[str]) -> dict[str, Intervals]:
     """Run -> the intervals of its steady state."""
-    names = dict.fromkeys(n for m in compared_metrics() for n in (m.sampled, m.denominator) if n)
-    casts = ", ".join(f"CAST({name} AS DOUBLE) AS {name}" for name in names)
+    names = dict.fromkeys(n for m in compared_metrics() for n in (summed(m), m.denominator) if n)
+    casts = ", ".join(f"CAST({name} AS DOUBLE) AS {quoted(name)}" for name in names)
     rows = con.execute(
         "SELECT run_id, CAST(epoch(interval_end) AS DOUBLE) AS _end, CAST(seconds AS DOUBLE) AS"
         f" _seconds, {casts} FROM _run_interval WHERE is_steady"

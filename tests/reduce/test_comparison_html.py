@@ -103,7 +103,7 @@ def test_a_table_has_its_runs_values_ratios_and_claims() -> None:
         ["Users", "2", ""],
         ["Processors", "2", ""],
         ["Total (v)", "60.0", "(1)"],
-        ["Users", "11.5", "(1)"],
+        ["Users", "11.3", "(1)"],
         ["Pages", "16", "(1)"],
         ["Run", "R1", "GONE"],
         ["Base run", "R1", "R1"],

@@ -64,10 +64,10 @@ def test_a_run_of_two_unequal_intervals(laboratory: duckdb.DuckDBPyConnection) -
         "xstor_pages_per_user": 50,
         "dasd_pages_per_user": 150,
         "total_pages_per_user": (110 + 300 + 120 + 300) / 4 + 200,
-        "resident_below_2g": (410 + 420) / 2,
-        "resident_above_2g": ((1000 - 310 - 100) + (1000 - 320 - 100)) / 2,
-        "users_logged_on": 11.5,
-        "users_active": 7.5,
+        "resident_below_2g": (2 * 410 + 420) / 3,  # over 60 and 30 s
+        "resident_above_2g": (2 * (1000 - 310 - 100) + (1000 - 320 - 100)) / 3,
+        "users_logged_on": (2 * 11 + 12) / 3,
+        "users_active": (2 * 7 + 8) / 3,
         "transaction_rate": 60 / 90,
         "response_s": 30 / 60,
         "page_volumes": 2,
@@ -165,7 +165,7 @@ def test_the_size_of_storage_in_force_is_the_latest_before_the_interval_ended(
 ) -> None:
     grown = (524_288 + 5000) * 4096
     insert(con, "monitor.mtrmem", {"system": "LAB", "tod": minute(1.5), "rsagstor": grown})
-    assert summary(con)["resident_above_2g"] == ((1000 - 410) + (5000 - 420)) / 2
+    assert summary(con)["resident_above_2g"] == (2 * (1000 - 410) + (5000 - 420)) / 3
 
 
 def test_the_first_sample_adds_nothing_even_where_the_window_holds_it(

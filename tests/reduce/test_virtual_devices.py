@@ -34,7 +34,7 @@ def test_virtual_disks_by_their_ios(con: duckdb.DuckDBPyConnection):
         first,
         {
             **{"owner": "LINUX1", "virtual_device": 0x300, "links": 2, "size_mib": 100},
-            **{"address_space": "LINUX1  VDISK$0300$", "io_rate": 2400 / 120},
+            **{"address_space": "LINUX1  VDISK$0300$", "io_rate": 2400 / 120, "seconds": 120},
         },
     )
     assert (second["owner"], second["size_mib"], second["io_rate"]) == ("LINUX2", 20, 1)
@@ -50,7 +50,7 @@ def test_real_devices_of_a_switch(con: duckdb.DuckDBPyConnection):
             **{"network": NETWORK.strip(), "device": 0x1A00, "controller": "DTCVSW1"},
             **{"sent_byte_rate": 1.5e6, "received_byte_rate": 0.5e6, "byte_rate": 2e6},
             **{"sent_packet_rate": 1500, "received_packet_rate": 500},
-            **{"sent_discard_rate": 15, "received_discard_rate": 0, "errors": 2},
+            **{"sent_discard_rate": 15, "received_discard_rate": 0, "errors": 2, "seconds": 120},
         },
     )
     assert (quiet["device"], quiet["byte_rate"]) == (0x1B00, 10_000)
@@ -65,7 +65,7 @@ def test_adapters_of_guests(con: duckdb.DuckDBPyConnection):
             **{"network": NETWORK.strip(), "byte_rate": 300_000, "errors": 0},
             **{"sent_byte_rate": 100_000, "received_byte_rate": 200_000},
             **{"sent_packet_rate": 200, "received_packet_rate": 400},
-            **{"sent_discard_rate": 0, "received_discard_rate": 4},
+            **{"sent_discard_rate": 0, "received_discard_rate": 4, "seconds": 120},
         },
     )
     assert (idle["owner"], idle["byte_rate"]) == ("LINUX2", 0)
