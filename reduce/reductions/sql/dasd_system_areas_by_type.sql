@@ -20,7 +20,7 @@ WITH area AS (
          MAX(CAST(cpvalocd AS BIGINT)) AS used_slots,
          AVG(CAST(expmload AS DOUBLE)) / 1000 AS mload_ms,
          AVG(CAST(expdevst AS DOUBLE)) / 1000 AS service_ms,
-         CAST(SUM(expcurqc) AS BIGINT) AS queue_length,
+         TRY_CAST(SUM(expcurqc) AS BIGINT) AS queue_length,
          complete_sum(expctprd) AS page_reads,
          complete_sum(expctpwr) AS page_writes,
          complete_sum(expctsrd) AS spool_reads,
