@@ -218,7 +218,10 @@ def changed(dump: bytes, choose: Choice) -> bytes:
 
 
 NOTHING = "there is nothing to report"
-"""The answer of a report of guests whose clocks cannot be; other reports have lines whatever."""
+BLANK = {"LINUX_GUESTS", "VIRTUAL_DISKS", "VIRTUAL_ADAPTERS"}
+"""Reports that may answer so: on guests whose clocks cannot be, and on what belongs to the user A,
+who logs on and off in every interval, as there is a record of every layout in each. Other reports
+have lines whatever."""
 ENDS = {Status.DONE, Status.WARNINGS, Status.INVALID, Status.DAMAGED}
 """How commands may end because of values in a dump."""
 
@@ -320,7 +323,7 @@ def faults(
         said = io.StringIO()
         with redirect_stdout(io.TextIOWrapper(io.BytesIO(), "utf-8")), redirect_stderr(said):
             status = run([*arguments, *([] if reads_dump else ["--store", store])])
-        is_blank = "LINUX_GUESTS" in arguments and NOTHING in said.getvalue()
+        is_blank = not BLANK.isdisjoint(arguments) and NOTHING in said.getvalue()
         if not (status in ends or is_blank) or "failure of cpmon" in said.getvalue():
             found.append(f"cpmon {' '.join(arguments)}: status {status}: {said.getvalue()}")
     return found

@@ -86,8 +86,8 @@ def outdated(folder: Path) -> None:
 
 
 def old(folder: Path) -> None:
-    """Three days, of which two reductions are kept."""
-    cpmon("reduce", BY_TIME, OF_RUNS, "--store", landed(folder, 0, DAY, 2 * DAY))
+    """Two days and one of another month, of which two reductions are kept."""
+    cpmon("reduce", BY_TIME, OF_RUNS, "--store", landed(folder, 0, DAY, 20 * DAY))
 
 
 def a_day(folder: Path) -> None:
@@ -177,7 +177,7 @@ COMMANDS = {
         old,
         (
             *("store", "prune", *STORE, "--keep", "interval=1d,hour=2d", "--raw", "1d"),
-            *("--as-of", "2001-12-20"),
+            *("--as-of", "2002-01-07"),
         ),
     ),
     "store compact": Command(months, ("store", "compact", *STORE)),

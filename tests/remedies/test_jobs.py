@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cpmon.jobs.processes import Processes
-from cpmon.reduce.engine import computing
+from cpmon.reduce.engine import computing, planning
 from cpmon.store import Store
 from tests.fleet import fleet
 from tests.jobs import work
@@ -53,7 +53,10 @@ def test_a_damaged_dump_of_a_store_lands_again(
 
 @pytest.mark.slow
 @tries("previous-settings-missing")
-def test_settings_go_on_when_the_day_before_is_reduced(tried: Attempt, tmp_path: Path):
+def test_settings_go_on_when_the_day_before_is_reduced(
+    tried: Attempt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(planning, "UNIT_BYTES", 1)  # each day is a unit of its own
     store = fleet(tmp_path, intervals=2)
     (file,) = store.root.glob("records/system=PRODA/date=2003-05-06/*/mtrsys.parquet")
     whole = cut(file)
