@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from cpmon.cli.main import run
+from cpmon.config import Settings
 from cpmon.ingest import ingest
+from cpmon.reduce.engine.reducing import reduce
 from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store, connect
 from tests.cli.answer import Answer, Cpmon
@@ -43,5 +45,6 @@ def perf(tmp_path_factory: pytest.TempPathFactory, dumps: list[Path]) -> Path:
     store = Store(tmp_path_factory.mktemp("shared") / "perf", create=True)
     for dump in dumps:
         ingest(dump, store)
+    reduce(store, (), Settings())
     connect(store, reductions()).close()
     return store.root

@@ -12,13 +12,17 @@ import pyarrow.parquet as pq
 import pytest
 
 from cpmon.cli.main import Status
+from cpmon.config import Settings
 from cpmon.ingest import ingest
+from cpmon.reduce.engine.reducing import reduce
 from cpmon.store import Store
 from tests.cli.answer import Cpmon
 from tests.cli.terminal import Terminal
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample-data" / "small-lab"
 UTIL = "user_resource_util"
+REDUCED = ("users_by_time", "user_classes_by_time", "dasd_by_activity", "lpar_by_time")
+"""What most reports here are of, kept: they would compute it again each time."""
 
 
 @pytest.fixture(scope="module")
@@ -27,6 +31,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Path:
     store = Store(tmp_path_factory.mktemp("lab") / "lab", create=True)
     ingest(SAMPLES / "LAB.mon.zst", store)
     (store.root / "classes.txt").write_text("WEB LXWEB*\nSTAFF STAFF*\n")
+    reduce(store, REDUCED, Settings())
     return store.root
 
 

@@ -10,8 +10,10 @@ import duckdb
 import pytest
 
 from cpmon.cli.main import Status
+from cpmon.config import Settings
 from cpmon.config.moments import MONTH, LineLength
 from cpmon.ingest import ingest
+from cpmon.reduce.engine.reducing import reduce
 from cpmon.reduce.metrics.metric import TIME
 from cpmon.reduce.metrics.rollups import bucket
 from cpmon.store import Store
@@ -38,7 +40,9 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for at in range(0, 60 * HOUR_S, HOUR_S)
     ]
     file.write_bytes(dump(*samples))
-    ingest(file, Store(root, create=True))
+    made = Store(root, create=True)
+    ingest(file, made)
+    reduce(made, ["processors_by_time"], Settings())
     return root
 
 

@@ -16,7 +16,9 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 import pytest
 
+from cpmon.config import Settings
 from cpmon.ingest import ingest
+from cpmon.reduce.engine.reducing import reduce
 from cpmon.store import Store
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -76,6 +78,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = Store(folder, create=True)
     for dump in sorted((ROOT / "sample-data" / "timer").glob("*.mon.zst")):
         ingest(dump, made)
+    reduce(made, (), Settings())
     return folder
 
 
