@@ -47,8 +47,15 @@ PREPARED: dict[str, Callable[[Path], None]] = {
 """What a page needs before its first command."""
 SLOW = {
     *("README", "bring-your-pages", "chargeback", "compare-a-change", "explain", "forecast"),
-    *("from-vmprf", "generate", "ingest", "keep-years", "nightly-thirty-systems"),
-    *("page-each-morning", "questions", "store", "validation"),
+    *(
+        "from-performance-toolkit",
+        "from-vmprf",
+        "generate",
+        "ingest",
+        "keep-years",
+        "nightly-thirty-systems",
+    ),
+    *("own-reports", "page-each-morning", "questions", "store", "validation"),
 }
 
 

@@ -53,6 +53,7 @@ for line in sys.argv[2:]:
 """
 
 
+@pytest.mark.slow
 def test_landing_reducing_reporting_and_sql_do_without_landlock_and_proc(tmp_path: Path):
     store = str(tmp_path / "store")
     lines = (

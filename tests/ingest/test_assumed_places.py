@@ -113,6 +113,7 @@ def test_without_its_run_file_a_dump_is_read_as_a_real_one(
     assert "assumed by scenario cp-regression" in capfd.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_merged_month_holds_both_kinds(store: Store, dumps: Path, tmp_path: Path):
     assumed = ingest(dumps / "APN510.mon", store).dump
     plain = ingest(alone(dumps / "VSE510.mon", tmp_path / "bare"), store).dump

@@ -93,7 +93,7 @@ def test_an_attempt_has_no_effect(place: Place, sql: str, said: str):
         "FROM meta.dump",
         "DESCRIBE meta.dump",
         "SUMMARIZE meta.dump",
-        "SHOW ALL TABLES",
+        pytest.param("SHOW ALL TABLES", marks=pytest.mark.slow),
         "VALUES (1)",
         "TABLE meta.dump",
         "EXPLAIN FROM meta.dump",
@@ -105,7 +105,7 @@ def test_an_attempt_has_no_effect(place: Place, sql: str, said: str):
         "WITH RECURSIVE r AS (SELECT 1 AS a UNION ALL SELECT a + 1 FROM r WHERE a < 3) FROM r",
         "FROM (PIVOT meta.dump ON system IN ('A') USING count(*))",
         "SELECT * FROM range(3), unnest([1, 2])",
-        "SELECT * FROM duckdb_columns() LIMIT 1",
+        pytest.param("SELECT * FROM duckdb_columns() LIMIT 1", marks=pytest.mark.slow),
         "SELECT 1 UNION SELECT 2;",
     ],
 )

@@ -301,6 +301,7 @@ def test_a_signal_ends_the_server_and_its_slow_query(start: Start, store: Path, 
     assert "Traceback" not in server.process.stderr.read()
 
 
+@pytest.mark.slow
 def test_twenty_readers_get_answers_while_a_store_grows(start: Start, tmp_path: Path):
     """Each answer counts the dumps of one state of the store."""
     dumps = sorted((ROOT / "sample-data" / "timer").glob("*.mon.zst"))

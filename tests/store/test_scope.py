@@ -122,7 +122,10 @@ def _moment(second: float) -> datetime:
 
 @pytest.mark.parametrize(
     ("seed", "count"),
-    [(1, 2), *(pytest.param(seed, 6, marks=pytest.mark.long) for seed in (2, 3))],
+    [
+        pytest.param(1, 2, marks=pytest.mark.slow),
+        *(pytest.param(seed, 6, marks=pytest.mark.long) for seed in (2, 3)),
+    ],
 )
 def test_a_span_is_shown_as_a_scan_of_everything_shows_it(
     seed: int, count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
