@@ -138,7 +138,7 @@ def absent(layout: Layout, owner: Owner, keys: Sequence[str], rows: str, every: 
     """Query of the owners without a row in an interval, with the cause.
 
     Columns: `system`, the keys, `interval_end` and `cause`: missing, if the owner exists, or ended,
-    in the interval in which it ended.
+    in the interval in which it ended, also if it began in that.
 
     Args:
         rows: the relation of rows. every: that of all rows, where `rows` are of some owners: it is
@@ -193,7 +193,24 @@ def absent(layout: Layout, owner: Owner, keys: Sequence[str], rows: str, every: 
         ON e.system = o.system AND e.chain = f.chain AND e.interval_end >= o.since_end
         AND (o.back_end IS NULL OR e.interval_end < o.back_end)
         AND (o.over_end IS NULL OR e.interval_end <= o.over_end){stated}
-      WHERE {kept}"""
+      WHERE {kept}{_passing(owner, keys, rows)}"""
+
+
+def _passing(owner: Owner, keys: Sequence[str], rows: str) -> str:
+    """UNION with the owners that began and ended between two samples, of which no record tells."""
+    selects = [
+        f"""
+      UNION
+      SELECT {", ".join(f"h.{key}" for key in ["system", *keys])}, h.interval_end, 'ended' AS cause
+      FROM happened_{n} AS h
+      JOIN ends AS n ON n.system = h.system AND n.interval_end = h.interval_end
+      LEFT JOIN {rows} AS r ON {_same("r", "h", keys)}
+        AND (r.interval_end = h.interval_end OR r.interval_end = n.previous_end)
+      WHERE h.begun_us IS NOT NULL AND h.ended = 1 AND h.has_totals = 0 AND r.system IS NULL"""
+        for n, shared in enumerate(key_sets(owner, keys))
+        if set(keys) <= set(shared)
+    ]
+    return "".join(selects)
 
 
 CHAINED = """chained AS (

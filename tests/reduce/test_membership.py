@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -210,3 +211,20 @@ def test_a_processor_that_was_varied_is_known_in_the_next_interval(landed: Lande
     ]
     result = printed(landed, "PROCESSORS_BY_TIME", *sets, objects={"cpu": 1})
     assert column(result, "wait_util") == [0.5] * 3  # but for the second interval
+
+
+def test_a_virtual_processor_that_passes_between_two_samples_is_part_of_its_user(landed: Landed):
+    """Its work is in no record: what its user used is more than is known."""
+    sets = [
+        interval(
+            60 * n,
+            *[config()] * (n == 0),
+            *[fields("usedfc", 70, vmduser="LINUX1", vmdcpuad=1)] * (n == 2),
+            *[fields("usedtc", 110, vmduser="LINUX1", vmdcpuad=1)] * (n == 2),
+            user(60 * n, "LINUX1", vmdttime=n * 6 * 4_096_000_000),
+        )
+        for n in range(4)
+    ]
+    result = printed(landed, "USER_RESOURCE_UTIL", *sets, by=timedelta(minutes=1))
+    assert column(result, "cpu_s") == [6, None, 6]
+    assert "USEACT ended (1)" in doubts(result)
