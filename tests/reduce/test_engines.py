@@ -45,17 +45,24 @@ class Engines(NamedTuple):
     flags: int = 0
 
 
-def partition(name: str, number: int, minute: int, *engines: Engines, first: int = 0) -> bytes:
-    """SYTCUP of a partition; its counters began at 10**9."""
+def partition(
+    name: str,
+    number: int,
+    minute: int,
+    *engines: Engines,
+    first: int = 0,
+    entries: int | None = None,
+) -> bytes:
+    """SYTCUP of a partition; its counters began at 10**9. Only so many `entries` are in it."""
     rows = [engine for engine in engines for _ in range(engine.count)]
     head = {"lcupname": name, "lcuppnum": number, "lcupcpct": len(rows), "calcpuof": 64}
-    entries = b""
-    for cpu, (kind, _, weight, busy, flags) in enumerate(rows, first):
+    written = b""
+    for cpu, (kind, _, weight, busy, flags) in enumerate(rows[:entries], first):
         active = 10**9 + round(busy * 60e6 * minute)
         text = kind.ljust(16).encode("cp037")
-        entries += struct.pack(">HHBxQQ16s2x", cpu, weight, flags, active, active, text)
+        written += struct.pack(">HHBxQQ16s2x", cpu, weight, flags, active, active, text)
     row = fields("sytcup", 60 * minute, **head, calcpuln=40, lcutctod=tod(60 * minute), length=64)
-    return record(0, 16, row[20:] + entries, 60 * minute)
+    return record(0, 16, row[20:] + written, 60 * minute)
 
 
 def physical(minute: int, **types: int) -> bytes:
@@ -514,3 +521,24 @@ def test_a_partition_that_is_not_there_cannot_be_followed(tmp_path: Path) -> Non
     con = steady(tmp_path, {"OWN": (Engines("CP", 1, 100),)}, CP=1)
     with pytest.raises(CpmonError):
         report(con, "LPAR", objects={"partition": "NOBODY"})
+
+
+def test_entries_that_a_record_states_and_has_not_belong_to_the_partition(tmp_path: Path) -> None:
+    """LCUPCPCT says four; two entries fit into the record of minute 2 and of all after it."""
+    whole = (Engines("CP", 4, 100, 0.5),)
+    con = land(
+        tmp_path,
+        *(
+            [
+                machine(minute, 1, 4, own="P1"),
+                partition("P1", 1, minute, *whole, entries=4 if minute < 2 else 2),
+                physical(minute, CP=4),
+            ]
+            for minute in range(5)
+        ),
+    )
+    assert by_minute(con, "logical_processors", "P1", "CP")[-4:] == [4, None, None, None]
+    assert by_minute(con, "active_us", "P1", "CP")[-4:] == [120_000_000, None, None, None]
+    assert by_minute(con, "dispatched_us", "P1", "CP")[-4:] == [120_000_000, None, None, None]
+    (note,) = [note for note in report(con, "LPAR").notes if note.startswith("Blank, left out")]
+    assert "processors of a partition are missing (3)" in note

@@ -2,7 +2,9 @@
 -- saw it, interval, partition and type (D0R16). A partition is its name with
 -- its number: who gets another name or number is another one, and so is a
 -- processor that gets another type, so that no delta spans the change. T is
--- the difference of the record's own clock (LCUTCTOD).
+-- the difference of the record's own clock (LCUTCTOD). Where a record states
+-- more processors (LCUPCPCT) than it has entries, those that it has are not the
+-- partition.
 CREATE OR REPLACE VIEW _partition_interval AS
 WITH recorded AS (
   -- A partition of many processors is continued in further records (7.3).
@@ -12,6 +14,7 @@ WITH recorded AS (
          lcupname,
          lcuppnum,
          MAX(seconds) AS seconds,
+         SUM(CAST(lcupcpct AS BIGINT)) AS stated,
          MAX(CAST(lcutctod AS DOUBLE)) / 4096e6 AS clock_seconds
   FROM interval.sytcup
   WHERE interval_end IS NOT NULL
@@ -23,6 +26,7 @@ clock AS (
          interval_end,
          lcupname,
          lcuppnum,
+         stated,
          CASE WHEN seconds IS NOT NULL
               THEN clock_seconds - LAG(clock_seconds) OVER (
                 PARTITION BY system, lcupname, lcuppnum
@@ -42,12 +46,26 @@ entry AS (
            AS processor_type,
          CAST(l.lcucwght AS BIGINT) AS weight,
          CAST(l.lcucflgs AS BIGINT) AS flags,
+         CASE WHEN l.cause IN ('missing', 'ended') THEN 0 ELSE 1 END
+           AS sampled,
          l.lcucactm AS active_us,
          l.lcucactm - l.lcuclptm AS overhead_us
   FROM interval.sytcup_cpu AS l
   LEFT JOIN _processor_types AS t
     ON t.recorded = UPPER(TRIM(l.lcxcptyp))
   WHERE l.interval_end IS NOT NULL
+),
+cut AS (
+  SELECT c.system, c.interval_end, c.lcupname, c.lcuppnum
+  FROM clock AS c
+  JOIN entry AS e
+    ON e.system = c.system
+    AND e.dump = c.dump
+    AND e.interval_end = c.interval_end
+    AND e.lcupname = c.lcupname
+    AND e.lcuppnum = c.lcuppnum
+  GROUP BY c.system, c.dump, c.interval_end, c.lcupname, c.lcuppnum
+  HAVING MAX(c.stated) > SUM(e.sampled)
 ),
 processor AS (
   SELECT e.system,
@@ -138,7 +156,9 @@ SELECT l.system,
        -- names it. NULL in records that do not.
        l.processor_type,
        -- Logical processors of the type that are online, 1 or more.
-       l.logical_processors,
+       -- NULL, like the times, where entries of the record are missing.
+       CASE WHEN k.system IS NULL THEN l.logical_processors
+       END AS logical_processors,
        -- Those of them that are dedicated: of weight 65535, or with bit X'80'
        -- of LCUCFLGS, which is inferred.
        CAST(l.dedicated_processors AS BIGINT) AS dedicated_processors,
@@ -160,7 +180,8 @@ SELECT l.system,
        l.seconds,
        -- Dispatched time, microseconds. NULL at a first sample, and in an
        -- interval in which a processor came or left.
-       CASE WHEN l.measured_processors = l.listed_processors
+       CASE WHEN k.system IS NULL
+            AND l.measured_processors = l.listed_processors
             AND l.listed_processors >= COALESCE(
               LAG(l.listed_processors) OVER (
                 PARTITION BY l.system, l.lcupname, l.lcuppnum,
@@ -171,13 +192,23 @@ SELECT l.system,
        END AS active_us,
        -- Dispatched time of those processors that it is known of. NULL at a
        -- first sample.
-       TRY_CAST(l.active_us AS BIGINT) AS dispatched_us,
+       CASE WHEN k.system IS NULL THEN TRY_CAST(l.active_us AS BIGINT)
+       END AS dispatched_us,
        -- The part of that which the machine needed for dispatching. NULL
        -- likewise.
-       TRY_CAST(l.overhead_us AS BIGINT) AS overhead_us,
+       CASE WHEN k.system IS NULL THEN TRY_CAST(l.overhead_us AS BIGINT)
+       END AS overhead_us,
        -- Elapsed seconds, sum over these processors. NULL likewise.
-       l.logical_seconds
+       CASE WHEN k.system IS NULL THEN l.logical_seconds
+       END AS logical_seconds,
+       CASE WHEN k.system IS NOT NULL
+            THEN 'processors of a partition are missing' END AS doubts
 FROM line AS l
 JOIN flagged AS f
   ON f.system = l.system
-  AND f.interval_end = l.interval_end;
+  AND f.interval_end = l.interval_end
+LEFT JOIN cut AS k
+  ON k.system = l.system
+  AND k.interval_end = l.interval_end
+  AND k.lcupname = l.lcupname
+  AND k.lcuppnum = l.lcuppnum;

@@ -116,7 +116,8 @@ part AS (
          active_us,
          dispatched_us,
          overhead_us,
-         logical_seconds
+         logical_seconds,
+         doubts
   FROM _partition_interval
 ),
 idle AS (
@@ -156,6 +157,7 @@ line AS (
          dispatched_us,
          overhead_us,
          logical_seconds,
+         doubts,
          COUNT(*) OVER w AS types,
          SUM(logical_processors) OVER w AS all_processors
   FROM part
@@ -237,7 +239,7 @@ every AS (
          s.suspended_tod,
          s.seconds AS own_seconds,
          e.processors,
-         nullif(concat_ws(', ', d.doubts, s.doubts), '') AS doubts
+         nullif(concat_ws(', ', l.doubts, d.doubts, s.doubts), '') AS doubts
   FROM line AS l
   LEFT JOIN doubted AS d
     ON d.system = l.system
@@ -324,7 +326,7 @@ SELECT e.system,
        -- name.
        e.partition_name = m.own_name AS is_own,
        -- Logical processors of the type; 0 of a partition without any. NULL for
-       -- *PHYSICAL*.
+       -- *PHYSICAL*, and where entries of the record are missing.
        e.logical_processors,
        -- Processing weight for the type; 0 where processors are dedicated, none
        -- where several are found. NULL for *PHYSICAL*, and where records do not
