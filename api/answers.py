@@ -106,6 +106,10 @@ class Answers(ABC):
                     expected="15m, 1h, 1d, 1w or 1mo",
                     found=repr(text),
                 ) from None
+        if (top := given.get("top", 0)) < 0:
+            raise CpmonError(
+                "that is no number of objects", expected="top=1 or more", found=str(top)
+            )
         with self._connected() as connection:
             return report(connection, name, **given, settings=self._settings)
 

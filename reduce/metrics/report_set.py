@@ -285,8 +285,29 @@ def own_metrics() -> tuple[Metric, ...]:
         for number, keys in enumerate(document.read(ReportsKeys).metric):
             row = {key: str(value) for key, value in msgspec.structs.asdict(keys).items()}
             row["views"] = " ".join(keys.views)
-            found.append(_metric(row, document.place(f"metric[{number}]")))
+            place = document.place(f"metric[{number}]")
+            found.append(_metric(_checked_sql(row, place), place))
     return tuple(found)
+
+
+def _checked_sql(row: dict[str, str], place: str) -> dict[str, str]:
+    """A row whose SQL is written from checked trees: it becomes a part of larger statements."""
+    texts = {key: row[key] for key in ("expression", "numerator", "denominator")}
+    texts = {key: sql for key, sql in texts.items() if sql and not sql.isidentifier()}
+    if not texts:
+        return row
+    import duckdb
+
+    from ...store.sandbox.guard import expression_sql
+
+    with duckdb.connect(":memory:") as connection:
+        for key, sql in texts.items():
+            try:
+                row = {**row, key: expression_sql(connection, sql)}
+            except CpmonError as error:
+                found = f"{sql}: {error.found}"
+                raise _wrong(place, f"a bad {key}", error.expected, found) from None
+    return row
 
 
 @of_definitions

@@ -169,6 +169,38 @@ def _no_condition(condition: str, found: str) -> CpmonError:
     )
 
 
+def expression_sql(connection: duckdb.DuckDBPyConnection, expression: str) -> str:
+    """An expression over the columns of its row, as DuckDB writes it from the checked tree.
+
+    Raises:
+        CpmonError: it is more or less than one expression, reads more than its row, or DuckDB
+            cannot write it so that it means the same.
+    """
+    try:
+        written = guarded(connection, f"SELECT (\n{expression}\n)", explain=False)
+        _, tree = _checked(connection, written, explained=False)
+        _, empty = _checked(connection, "SELECT 1", explained=False)
+    except CpmonError as error:
+        raise _no_expression(expression, error.problem) from None
+    (node,), (frame,) = ([s["node"] for s in t["statements"]] for t in (tree, empty))
+    values = node.pop("select_list", ())
+    frame.pop("select_list")
+    refused = {"SUBQUERY", "STAR", "PARAMETER"} & {n.get("class") for n in nodes_of(values)}
+    if node != frame or len(values) != 1 or values[0]["alias"] or refused:
+        raise _no_expression(expression, ", ".join(sorted(refused)).lower() or "more than that")
+    return written.removeprefix("SELECT ")
+
+
+def _no_expression(expression: str, found: str) -> CpmonError:
+    return CpmonError(
+        "an expression is not one over the columns of its row",
+        place=expression,
+        expected="one expression such as 100 * busy / nullif(seconds, 0)",
+        found=found,
+        effect="nothing was run",
+    )
+
+
 def nodes_of(part: Any) -> Iterator[dict[str, Any]]:
     """Yields all nodes of a parse tree, parents before children."""
     if isinstance(part, dict):

@@ -265,6 +265,14 @@ def test_a_report_begins_as_a_copy(site: Path, cpmon: Cpmon):
         ("own.toml", "[[report]]", SPARE.format("rate", "move"), "metric[1]", "no reduction move"),
         ("own.toml", "[[report]]", SPARE.format("pages", "moves"), "metric[1]", "column of moves"),
         (
+            *("own.toml", 'unit = "/s"', "expression = \"(FROM/**/read_text('/etc/passwd'))\""),
+            *("metric[0]", "a bad expression"),
+        ),
+        (
+            *("own.toml", 'unit = "/s"', "expression = \"1) FROM moves; COPY (SELECT 1\""),
+            *("metric[0]", "a bad expression"),
+        ),
+        (
             *("moves.sql", "AS\nSELECT", "AS\nWITH moves AS (SELECT 1) SELECT", "moves.sql"),
             "a WITH with the name of a reduction, moves",
         ),

@@ -11,7 +11,7 @@ import pytest
 from cpmon.core.errors import CpmonError
 from cpmon.queries import queries
 from cpmon.reduce.reductions.reductions import reductions
-from cpmon.store.sandbox.guard import guarded
+from cpmon.store.sandbox.guard import expression_sql, guarded
 
 
 @pytest.fixture
@@ -157,3 +157,41 @@ def test_an_explain_is_no_part_of_another_query(connection: duckdb.DuckDBPyConne
     assert guarded(connection, "SELECT 1", explain=False) == "SELECT 1"
     with pytest.raises(CpmonError):
         guarded(connection, "EXPLAIN SELECT 1", explain=False)
+
+
+@pytest.mark.parametrize(
+    ("expression", "written"),
+    [
+        ("a / nullif(b, 0) -- a comment", '(a / "nullif"(b, 0))'),
+        ("f.a /* b */ * 1e3", "(f.a * 1e3)"),
+        ("$$a) -- $$ || b", "('a) -- ' || b)"),
+    ],
+)
+def test_an_expression_is_written_from_its_tree(
+    connection: duckdb.DuckDBPyConnection, expression: str, written: str
+):
+    assert expression_sql(connection, expression) == written
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "(SELECT content FROM/**/read_text('/etc/hostname'))",
+        "(FROM/**/read_text('/etc/hostname'))",
+        "1) FROM read_text('/etc/hostname') WHERE (TRUE",
+        "1) AS a, (2",
+        "1); COPY (SELECT 1) TO 'made.csv'; SELECT (1",
+        "1) UNION ALL SELECT (2",
+        "1) LIMIT (1",
+        "1 /*",
+        "$$1",
+        "getenv('HOME')",
+        "count(*) + (SELECT 1)",
+        "?",
+    ],
+)
+def test_an_expression_cannot_leave_its_place(
+    connection: duckdb.DuckDBPyConnection, expression: str
+):
+    with pytest.raises(CpmonError):
+        expression_sql(connection, expression)
