@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
 from msgspec.structs import asdict
 
 from .. import __version__
-from ..core.errors import CpmonError
+from ..core.errors import CpmonError, StoreError
 from ..schemas.registry import site_folder, use
 from ..schemas.release import base_release
 from ..schemas.unplaced import Places, fingerprint_with, layouts_with
@@ -107,6 +107,8 @@ def ingest(  # noqa: PLR0913 - most are options of the command
             source.check_unchanged()
             if (refusal := reader.mostly_lost()) and not accept_damage:
                 raise refusal
+            if several := _several(reader):
+                raise _of_several(source.name, several)
             landed = _publish(reader, staged, store, system, places)
     run = _run(path, file, landed, run_id)
     changed = save_run(store, run) if run else False
@@ -208,6 +210,7 @@ def _publish(
         "system": name,
         "release": base_release(reader.level),
         "zone_s": reader.configuration.zone_s,
+        "identity": reader.configuration.identity,
         "source": source.name,
         "stored_size": source.stored_size,
         "compression": source.compression,
@@ -226,12 +229,75 @@ def _publish(
         about["assumed"] = [asdict(place) for place in places]
     if reader.level != reader.configuration.level:
         about["given_release"] = reader.level
+    _refuse_another(store, about)
     keep_layouts(store.files)
     day = moment(first_us or 0).date()
     before = store.manifest.find(source.identity)
     repaired = repair(store, {before.folder}) if before else None
     fresh = store.publish(staged, about, day)
     return Landed(source.identity, name, not fresh, about, findings, repaired=repaired)
+
+
+def _refuse_another(store: Store, about: Mapping[str, Any]) -> None:
+    """Refuses a dump of another system than the one of its name at the same time.
+
+    Their intervals would stand between each other, and no figure of either would be known.
+
+    Raises:
+        StoreError: there is such a system; nothing was landed.
+    """
+    first, last = about["first_tod"], about["last_tod"]
+    if first is None:
+        return
+    days = {date.fromisoformat(day[:10]) for day in (first, last)}
+    beside = [
+        dump
+        for dump in store.dumps()
+        if dump.system == about["system"] and not days.isdisjoint({dump.begins, *dump.days})
+    ]
+    for other in store.abouts(beside):
+        if other["dump"] == about["dump"] or other["first_tod"] is None:
+            continue
+        if not (other["first_tod"] < last and first < other["last_tod"]):
+            continue
+        known = other.get("identity", {})
+        for key, own in about["identity"].items():
+            theirs = known.get(key, [])
+            if own and theirs and set(own).isdisjoint(theirs):
+                raise StoreError(
+                    f"another system of the name {about['system']} was measured at the same time",
+                    code="system-name-twice",
+                    place=about["source"],
+                    expected=f"{key} {', '.join(theirs)}, as in {other['source']}",
+                    found=f"{key} {', '.join(own)}",
+                    effect="nothing was landed; what the store has of that system stays known",
+                    remedy="land it under a name of its own: cpmon ingest --system NAME",
+                )
+
+
+def _several(reader: Reader) -> Sequence[str]:
+    """The systems of which a file has records, if several.
+
+    One that goes on elsewhere, on another machine or in another partition, is one all the same.
+    """
+    configuration = reader.configuration
+    found = [configuration.systems]
+    if reader.findings.counts[Code.TOD_BACK]:
+        found += configuration.identity.values()
+    return next((names for names in found if len(names) > 1), ())
+
+
+def _of_several(source: str, systems: Sequence[str]) -> CpmonError:
+    return CpmonError(
+        "a file has records of several systems",
+        code="systems-several",
+        place=source,
+        expected=f"those of one, {systems[0]} at first",
+        found=f"then those of {', '.join(systems[1:])}",
+        effect="nothing was landed",
+        remedy="cut the file where the second begins, which cpmon check names (TRAILING_DATA), and"
+        " land each part",
+    )
 
 
 def _run(path: str | Path, file: Path | None, landed: Landed, run_id: str | None) -> Run | None:

@@ -20,6 +20,8 @@ from .columns import Decoded, decode
 SYSTEM = ("mtrsys", "systmid")
 LEVEL = "hcpcpeid"
 """The field of MTRSYS with the CP level."""
+IDENTITY = {"machine": "sysmseqc", "partition": "lparname"}
+"""What tells systems of one name apart -> its field of MTRSYS; not in records before 4.3.0."""
 SERVICE = "callevel"
 """Bits of MTRSYS with the service level; known if the site has imported its page."""
 IPL = "systodst"
@@ -39,10 +41,13 @@ class Configuration:
     """The configuration so far; `system` is the first name read, the others the latest values.
 
     `level` is the CP level as "4.3.0", or "7.3.0+callevel.5" with bits of service, or empty;
-    `zone_s`: seconds that the system's local time is ahead of UTC, None if unknown.
+    `zone_s`: seconds that the system's local time is ahead of UTC, None if unknown. `systems` are
+    all names read, in order, and `identity` the values of each of `IDENTITY`, in order.
     """
 
     system: str = ""
+    systems: list[str] = field(default_factory=list)
+    identity: dict[str, list[str]] = field(default_factory=lambda: {key: [] for key in IDENTITY})
     level: str = ""
     zone_s: int | None = None
     ipl_us: int | None = None
@@ -63,8 +68,10 @@ class Configuration:
         """Store the values of configuration records; `records`: their numbers in the window."""
         name = decoded.layout.name
         if name == SYSTEM[0]:
-            names = [n for n in decoded.columns[SYSTEM[1]].to_pylist() if n]
-            self.system = self.system or (names[0] if names else "")
+            self.systems = _extended(self.systems, decoded, SYSTEM[1])
+            self.system = self.system or next(iter(self.systems), "")
+            for key, column in IDENTITY.items():
+                self.identity[key] = _extended(self.identity[key], decoded, column)
             self.level = next((level for level in reversed(_levels(decoded)) if level), self.level)
             self.zone_s = _zone(decoded.columns[ZONE][-1].as_py())
             self._latest["ipl_us"] += zip(records.tolist(), ipl_times(decoded), strict=True)
@@ -111,6 +118,13 @@ class Configuration:
             self._restated |= len(profiles) > 0
         self._profiles.clear()
         return restated
+
+
+def _extended(names: list[str], decoded: Decoded, column: str) -> list[str]:
+    """Names with those of a column that are new; blank ones are none."""
+    if column not in decoded.columns:
+        return names
+    return list(dict.fromkeys([*names, *filter(None, decoded.columns[column].to_pylist())]))
 
 
 def commanded_s(command: str | None) -> int | None:
