@@ -30,8 +30,8 @@ def happened(owner: Owner, keys: Sequence[str]) -> str:
     """CTEs `happened_N`, one a set of keys: what events did to owners in each interval.
 
     Columns: the keys, `interval_end`, `begun_us` (the first begin), `ended` and `has_totals` (1 if
-    some event ended it, and told its counters), `stopped` and `resumed` (whether the last event
-    stopped it, and the first resumed it).
+    some event ended it, and told its counters), `passed` (whether it began, and ended after that),
+    `stopped` and `resumed` (whether the last event stopped it, and the first resumed it).
     """
     return " ".join(
         f"happened_{n} AS ({_happened(shared, events, keys)}),"
@@ -56,6 +56,8 @@ def _happened(shared: Sequence[str], events: Sequence[Event], keys: Sequence[str
           max(e.ends) AS ended, max(e.totals) AS has_totals,
           coalesce({stop} > coalesce(max(CASE WHEN e.ends = 0 THEN e.tod_us END), 0), false)
             AS stopped,
+          coalesce(max(CASE WHEN e.ends = 1 THEN e.tod_us END)
+            > max(CASE WHEN e.ends = 0 THEN e.tod_us END), false) AS passed,
           coalesce(min(CASE WHEN e.resumes = 1 THEN e.tod_us END) = min(e.tod_us), false)
             AS resumed
         FROM ({" UNION ALL ".join(selects)}) AS e
@@ -206,7 +208,7 @@ def _passing(owner: Owner, keys: Sequence[str], rows: str) -> str:
       JOIN ends AS n ON n.system = h.system AND n.interval_end = h.interval_end
       LEFT JOIN {rows} AS r ON {_same("r", "h", keys)}
         AND (r.interval_end = h.interval_end OR r.interval_end = n.previous_end)
-      WHERE h.begun_us IS NOT NULL AND h.ended = 1 AND h.has_totals = 0 AND r.system IS NULL"""
+      WHERE h.passed AND h.has_totals = 0 AND r.system IS NULL"""
         for n, shared in enumerate(key_sets(owner, keys))
         if set(keys) <= set(shared)
     ]
