@@ -16,7 +16,7 @@ import pytest
 from cpmon.cli.main import Status
 from cpmon.ingest import landing
 from cpmon.ingest.container import source
-from tests.dumps import END, dump, fields, frame, samples
+from tests.dumps import END, dump, fields, frame, interval, samples
 from tests.ingest.container.failing import fail_behind
 from tests.remedies.conftest import SYSTEM, dump_of
 from tests.remedies.trying import Attempt, tries
@@ -325,3 +325,39 @@ def test_a_dump_of_zeros_is_decompressed_first(
     answer = tried.cpmon("check", plain)
     assert "grows too much" not in answer.err
     tried.worked()  # what follows the end is told of, and the dump is read
+
+
+def of_machine(serial: str, second: float = 0.0, system: str = SYSTEM) -> bytes:
+    """A dump of two minutes of a system on a machine."""
+    about = {"systmid": system, "sysmseqc": serial}
+    return dump(
+        *(
+            interval(60 * n + second, fields("mtrsys", 60 * n + second, **about))
+            for n in range(1, 3)
+        )
+    )
+
+
+@tries("system-name-twice")
+def test_another_system_of_the_name_lands_under_its_own(tried: Attempt, tmp_path: Path):
+    files = [tmp_path / "a.mon", tmp_path / "b.mon"]
+    for number, file in enumerate(files):
+        file.write_bytes(of_machine(f"M{number}", 20.0 * number))
+    tried.works("ingest", files[0], "--store", tmp_path / "store")
+    said = tried.fails("ingest", files[1], "--store", tmp_path / "store")
+    assert "machine M0" in said and "machine M1" in said
+    tried.works("ingest", files[1], "--system", "OTHER", "--store", tmp_path / "store")
+
+
+@tries("systems-several")
+def test_a_file_of_two_systems_is_cut_where_check_says(tried: Attempt, tmp_path: Path):
+    joined, store = tmp_path / "joined.mon", tmp_path / "store"
+    joined.write_bytes(of_machine("M0") + of_machine("M1", 600, "OTHER"))
+    tried.fails("ingest", joined, "--store", store)
+    found = tried.cpmon("check", joined).text
+    place = re.search(r"TRAILING_DATA x 1, first at (0x[0-9a-f]+)", found)
+    assert place is not None, found
+    at, data = int(place[1], 16), joined.read_bytes()
+    for name, part in (("a.mon", data[:at]), ("b.mon", data[at:])):
+        (tmp_path / name).write_bytes(part)
+        tried.works("ingest", tmp_path / name, "--store", store)
