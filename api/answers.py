@@ -106,10 +106,7 @@ class Answers(ABC):
                     expected="15m, 1h, 1d, 1w or 1mo",
                     found=repr(text),
                 ) from None
-        if (top := given.get("top", 0)) < 0:
-            raise CpmonError(
-                "that is no number of objects", expected="top=1 or more", found=str(top)
-            )
+        _checked_top(given.get("top", 0))
         with self._connected() as connection:
             return report(connection, name, **given, settings=self._settings)
 
@@ -123,12 +120,13 @@ class Answers(ABC):
         Raises:
             CpmonError: a name is unknown, or no interval is in the span.
         """
-        return as_frame(explanation_table(self._explain(selection), top))
+        return as_frame(explanation_table(self._explain(selection), _checked_top(top)))
 
     def explain_text(self, *, top: int = MOST_LINES, **selection: Unpack[Departure]) -> str:
         """The same as `cpmon explain` prints it, with what it was compared with and notes."""
         zone = self._zone(selection.get("system"), selection.get("run"))
-        return render_explanation(self._explain(selection), "text", zone, top).decode()
+        found = self._explain(selection)
+        return render_explanation(found, "text", zone, _checked_top(top)).decode()
 
     def exceptions(self, **selection: Unpack[Search]) -> pl.DataFrame:
         """What should not be, by rules: a row an episode, the worst severity first, then by time.
@@ -166,6 +164,13 @@ class Answers(ABC):
 
     def _zone(self, system: str | None, run: str | None) -> ZoneInfo:
         return find_zone(self._settings.zone(measured_system(self._store, system, run)))
+
+
+def _checked_top(top: int) -> int:
+    """A number of objects or rows; below 0 it would leave out the last ones."""
+    if top < 0:
+        raise CpmonError("that is no number of objects", expected="top=0 or more", found=str(top))
+    return top
 
 
 def answer(connection: Connection, query: str, parameters: Mapping[str, Any]) -> pl.DataFrame:

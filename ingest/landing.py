@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -19,7 +19,7 @@ from typing import Any
 from msgspec.structs import asdict
 
 from .. import __version__
-from ..core.errors import CpmonError, StoreError
+from ..core.errors import CpmonError, StoreError, UnreadableError
 from ..schemas.registry import site_folder, use
 from ..schemas.release import base_release
 from ..schemas.unplaced import Places, fingerprint_with, layouts_with
@@ -105,10 +105,9 @@ def ingest(  # noqa: PLR0913 - most are options of the command
             reader = Reader(source, release, fallback_release, layouts_with(places))
             write_tables(reader, staged, progress)
             source.check_unchanged()
-            if (refusal := reader.mostly_lost()) and not accept_damage:
+            refusal = reader.mostly_lost() or _several(reader)
+            if refusal and not accept_damage:
                 raise refusal
-            if several := _several(reader):
-                raise _of_several(source.name, several)
             landed = _publish(reader, staged, store, system, places)
     run = _run(path, file, landed, run_id)
     changed = save_run(store, run) if run else False
@@ -246,20 +245,7 @@ def _refuse_another(store: Store, about: Mapping[str, Any]) -> None:
     Raises:
         StoreError: there is such a system; nothing was landed.
     """
-    first, last = about["first_tod"], about["last_tod"]
-    if first is None:
-        return
-    days = {date.fromisoformat(day[:10]) for day in (first, last)}
-    beside = [
-        dump
-        for dump in store.dumps()
-        if dump.system == about["system"] and not days.isdisjoint({dump.begins, *dump.days})
-    ]
-    for other in store.abouts(beside):
-        if other["dump"] == about["dump"] or other["first_tod"] is None:
-            continue
-        if not (other["first_tod"] < last and first < other["last_tod"]):
-            continue
+    for other in _at_the_same_time(store, about):
         known = other.get("identity", {})
         for key, own in about["identity"].items():
             theirs = known.get(key, [])
@@ -275,8 +261,30 @@ def _refuse_another(store: Store, about: Mapping[str, Any]) -> None:
                 )
 
 
-def _several(reader: Reader) -> Sequence[str]:
-    """The systems of which a file has records, if several.
+def _at_the_same_time(store: Store, about: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yields the metadata of other dumps of a system at times of this one, as far as readable."""
+    first, last = about["first_tod"], about["last_tod"]
+    if first is None:
+        return
+    first_day, last_day = (date.fromisoformat(text[: len("2001-12-18")]) for text in (first, last))
+    for dump in store.dumps():
+        if dump.system != about["system"] or dump.dump == about["dump"]:
+            continue
+        if dump.begins > last_day or max(dump.days, default=dump.begins) < first_day:
+            continue
+        with suppress(UnreadableError):  # `cpmon store repair` tells; it hinders no other dump
+            other = store.about(dump.dump)
+            if (
+                other
+                and other["first_tod"]
+                and other["first_tod"] < last
+                and first < other["last_tod"]
+            ):
+                yield other
+
+
+def _several(reader: Reader) -> CpmonError | None:
+    """The refusal of a file with records of several systems.
 
     One that goes on elsewhere, on another machine or in another partition, is one all the same.
     """
@@ -284,20 +292,19 @@ def _several(reader: Reader) -> Sequence[str]:
     found = [configuration.systems]
     if reader.findings.counts[Code.TOD_BACK]:
         found += configuration.identity.values()
-    return next((names for names in found if len(names) > 1), ())
-
-
-def _of_several(source: str, systems: Sequence[str]) -> CpmonError:
-    return CpmonError(
-        "a file has records of several systems",
-        code="systems-several",
-        place=source,
-        expected=f"those of one, {systems[0]} at first",
-        found=f"then those of {', '.join(systems[1:])}",
-        effect="nothing was landed",
-        remedy="cut the file where the second begins, which cpmon check names (TRAILING_DATA), and"
-        " land each part",
-    )
+    for first, *others in filter(None, found):
+        if others:
+            return CpmonError(
+                "a file has records of several systems",
+                code="systems-several",
+                place=reader.source.name,
+                expected=f"those of one, {first} at first",
+                found=f"then those of {', '.join(others)}",
+                effect="nothing was landed",
+                remedy="cut the file where cpmon check finds data behind the end-of-data record,"
+                " and land each part; if a name is damaged, add --accept-damage",
+            )
+    return None
 
 
 def _run(path: str | Path, file: Path | None, landed: Landed, run_id: str | None) -> Run | None:

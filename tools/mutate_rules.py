@@ -3,7 +3,7 @@
 Each row of `tests/worlds/mutations.csv` is a rule of the product that decides about an event, and
 how to switch it off in one file. In a copy of the tree with that one change, worlds with such
 events must print more wrong figures than without it. Words select rules by their text. The exit
-status is 1 if a rule can be missing without notice.
+status is 1 if a rule can be missing without notice, 2 if the words select none.
 """
 
 from __future__ import annotations
@@ -75,6 +75,9 @@ def survivors(chosen: Sequence[Mutation]) -> Iterator[str]:
 def main(words: Sequence[str]) -> int:
     """Print the rules that can be missing without notice; 1 if there are any."""
     chosen = [each for each in mutations() if all(word in each.rule for word in words)]
+    if not chosen:
+        print(f"no rule has the words {' '.join(words)}")
+        return 2
     left = list(survivors(chosen))
     print(*left or [f"{len(chosen)} rules: each is noticed when it is missing"], sep="\n")
     return 1 if left else 0

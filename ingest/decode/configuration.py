@@ -38,14 +38,13 @@ _INTERVAL_OPERAND = re.compile(
 
 @dataclass
 class Configuration:
-    """The configuration so far; `system` is the first name read, the others the latest values.
+    """The configuration so far: the latest values.
 
     `level` is the CP level as "4.3.0", or "7.3.0+callevel.5" with bits of service, or empty;
     `zone_s`: seconds that the system's local time is ahead of UTC, None if unknown. `systems` are
     all names read, in order, and `identity` the values of each of `IDENTITY`, in order.
     """
 
-    system: str = ""
     systems: list[str] = field(default_factory=list)
     identity: dict[str, list[str]] = field(default_factory=lambda: {key: [] for key in IDENTITY})
     level: str = ""
@@ -60,6 +59,11 @@ class Configuration:
     _restated: bool = False
 
     @property
+    def system(self) -> str:
+        """The first name read; empty if there is none."""
+        return next(iter(self.systems), "")
+
+    @property
     def release(self) -> str:
         """The CP level without its bits."""
         return base_release(self.level)
@@ -69,7 +73,6 @@ class Configuration:
         name = decoded.layout.name
         if name == SYSTEM[0]:
             self.systems = _extended(self.systems, decoded, SYSTEM[1])
-            self.system = self.system or next(iter(self.systems), "")
             for key, column in IDENTITY.items():
                 self.identity[key] = _extended(self.identity[key], decoded, column)
             self.level = next((level for level in reversed(_levels(decoded)) if level), self.level)

@@ -160,10 +160,15 @@ def condition_tree(
 
 
 def _no_condition(condition: str, found: str) -> CpmonError:
+    example = "cpu_util > 50 AND userid <> 'TCPIP'"
+    return _not_of_a_row("a condition", condition, example, found)
+
+
+def _not_of_a_row(what: str, sql: str, example: str, found: str) -> CpmonError:
     return CpmonError(
-        "a condition is not an expression over the columns of a row",
-        place=condition,
-        expected="an expression such as cpu_util > 50 AND userid <> 'TCPIP'",
+        f"{what} is not an expression over the columns of a row",
+        place=sql,
+        expected=f"an expression such as {example}",
         found=found,
         effect="nothing was run",
     )
@@ -192,13 +197,8 @@ def expression_sql(connection: duckdb.DuckDBPyConnection, expression: str) -> st
 
 
 def _no_expression(expression: str, found: str) -> CpmonError:
-    return CpmonError(
-        "an expression is not one over the columns of its row",
-        place=expression,
-        expected="one expression such as 100 * busy / nullif(seconds, 0)",
-        found=found,
-        effect="nothing was run",
-    )
+    example = "100 * busy / nullif(seconds, 0)"
+    return _not_of_a_row("the SQL of a metric", expression, example, found)
 
 
 def nodes_of(part: Any) -> Iterator[dict[str, Any]]:

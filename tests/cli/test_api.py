@@ -210,6 +210,8 @@ def test_errors_have_a_code_and_parts(perf: Path):
         api.open(perf).report("USER_RESOURCE_UTIL", run="2600NP", by="soon")
     with pytest.raises(api.CpmonError, match="number of objects"):
         api.open(perf).report("USER_RESOURCE_UTIL", run="2600NP", top=-1)
+    with pytest.raises(api.CpmonError, match="number of objects"):
+        api.open(perf).explain(run="2600NP", top=-1)
     with pytest.raises(api.CpmonError):
         api.open(perf).sql("COPY meta.run TO 'x.csv'")
 

@@ -202,6 +202,10 @@ def test_a_span_says_which_of_two_times_it_begins_at(
     assert "2003-10-26T02:30:00+02:00 is taken" in told
     assert "2003-10-26T02:30:00+01:00" in told
     assert "is taken" not in cpmon(*words[:-1], "2003-10-26T02:30+01:00").text
+    if command == "report":
+        assert "is taken" in answer.text and "is taken" not in answer.err
+        rows = cpmon(*words, "--format", "json")
+        assert "is taken" in rows.err and "is taken" not in rows.text
 
 
 def test_a_chart_of_the_night_has_one_offset(cpmon: Cpmon, night: Path, tmp_path: Path):

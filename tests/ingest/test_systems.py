@@ -11,6 +11,8 @@ from cpmon.ingest import ingest
 from cpmon.store import Store
 from tests.dumps import dump, fields, interval
 
+DAY_S = 86_400
+
 
 def written(folder: Path, name: str, first_s: int = 0, **system: str) -> Path:
     """A dump of four minutes of the system VM."""
@@ -38,6 +40,27 @@ def test_another_system_of_the_name_at_the_same_time_lands_under_a_name_of_its_o
     assert ingest(second, store, system="VM2").system == "VM2"
 
 
+def test_one_whose_days_are_between_those_of_the_other_is_found(tmp_path: Path, store: Store):
+    """Both dumps have a first and a last day; neither has one of the other."""
+    ends = range(0, 5 * DAY_S, DAY_S)
+    about = {"systmid": "VM", "sysmseqc": "AAAA"}
+    sets = [
+        interval(at, *[fields("mtrsys", at, **about)] * (at == 0), fields("sytprp", at))
+        for at in ends
+    ]
+    (tmp_path / "long.mon").write_bytes(dump(*sets))
+    ingest(written(tmp_path, "short.mon", 2 * DAY_S, sysmseqc="BBBB"), store)
+    with pytest.raises(CpmonError, match="another system"):
+        ingest(tmp_path / "long.mon", store)
+
+
+def test_a_dump_that_cannot_be_read_hinders_no_other(tmp_path: Path, store: Store):
+    landed = ingest(written(tmp_path, "a.mon"), store)
+    (store.root / str(store.find(landed.dump)) / "dump.json").write_bytes(b"{")
+    assert not ingest(written(tmp_path, "b.mon", 20), Store(store.root)).already
+    assert len(Store(store.root).dumps()) == 2
+
+
 @pytest.mark.parametrize("first_s", [20, 600])
 def test_the_same_system_and_one_that_moved_land_beside_each_other(
     tmp_path: Path, store: Store, first_s: int
@@ -59,5 +82,6 @@ def test_a_file_of_two_systems_is_cut(
         ingest(joined, store)
     assert refused.value.code == "systems-several"
     assert not store.dumps()
+    assert ingest(joined, Store(tmp_path / "all", create=True), accept_damage=True).system == "VM"
     for number, part in enumerate(parts):
         ingest(part, store, system=f"S{number}")
