@@ -26,6 +26,7 @@ from ...core.text import printable
 from ...render.html import COLORS
 from ..metrics.metric import TIME
 from .chart import RUNS, Chart, ChartKind, Points, fixed_offset, local_times, runs_points
+from .renderer import png_of, svg_of
 
 PALETTE = ("c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8")
 WIDTH, HEIGHT = 640, 200
@@ -64,9 +65,7 @@ _SIZE = re.compile(r'^<svg\b[^>]*?\bwidth="(?P<width>[\d.]+)" height="(?P<height
 
 def svg(spec: dict[str, Any], title: str, about: str, name: str) -> str:
     """Render an SVG with title and description for screen readers; its ids begin with `name`."""
-    import vl_convert
-
-    drawn: str = vl_convert.vegalite_to_svg(_drawable(spec))
+    drawn = svg_of(_drawable(spec))
     size = _SIZE.match(drawn)
     assert size, drawn[:200]
     width, height = size["width"], size["height"]
@@ -98,10 +97,7 @@ def _shown(part: Any) -> Any:
 
 def png(spec: dict[str, Any]) -> bytes:
     """Render a PNG with two pixels for each unit of the SVG."""
-    import vl_convert
-
-    drawn: bytes = vl_convert.vegalite_to_png(_drawable(spec), scale=2)
-    return drawn
+    return png_of(_drawable(spec))
 
 
 def over_time(

@@ -5,8 +5,6 @@ A page loads it when a reader first zooms or hides something, from a file beside
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -16,15 +14,10 @@ from pathlib import Path
 from ...core.derived import derived
 from ...core.text import for_page
 from ...render.html import sha256
+from .renderer import bundle
 
 FILE = f"vega-{version('vl-convert-python')}.js"
 """Name of the runtime beside the pages. Other versions of `vl_convert` write another file."""
-_BUNDLE = (
-    "import sys, vl_convert;"
-    "sys.stdout.buffer.write(vl_convert.javascript_bundle().encode('ascii', 'backslashreplace'))"
-)
-"""Python that prints the bundle: it takes seconds in which no other thread could run. What is not
-ASCII stands in texts, where the escapes of Python are those of JavaScript."""
 
 
 @cache
@@ -37,10 +30,9 @@ def runtime() -> str:
 
 
 def _bundled() -> str:
-    made = subprocess.run([sys.executable, "-c", _BUNDLE], check=True, stdout=subprocess.PIPE)
     # Names of the bundle stay inside; no text in it ends the element that it stands in.
-    bundle = made.stdout.decode().replace("</script", "<\\/script").replace("<!--", "<\\!--")
-    return for_page(f"(() => {{{bundle}\n}})();\n")
+    scripts = bundle().replace("</script", "<\\/script").replace("<!--", "<\\!--")
+    return for_page(f"(() => {{{scripts}\n}})();\n")
 
 
 @dataclass(frozen=True, slots=True)
