@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from cpmon.reduce.page import renderer
 from cpmon.store import Store
 from tests.dumps import dump, fields, interval
 from tests.remedies.conftest import LAB
@@ -157,3 +158,17 @@ def test_a_zone_is_named_where_no_record_says_it(tried: Attempt, tmp_path: Path)
     tried.works("ingest", tmp_path / "a.mon", "--system", "VM", *words)
     tried.fails("report", "processors_by_time", *words, "--tz", "system")
     tried.works("report", "processors_by_time", *words, "--tz", "Europe/Vienna")
+
+
+@tries("chart-not-drawn")
+def test_without_a_process_that_draws_there_are_tables(
+    tried: Attempt, lab: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    words = ("report", "paging_by_time", "--store", lab)
+    (tmp_path / "dies.py").write_text("import os; os.kill(os.getpid(), 5)")
+    with monkeypatch.context() as patch:
+        patch.setattr(renderer, "_PROGRAM", tmp_path / "dies.py")
+        patch.setattr(renderer, "_renderer", lambda _: renderer.Renderer())
+        said = tried.fails(*words, "--plot", tmp_path / "paging.svg")
+    assert "SIGTRAP" in said
+    tried.works(*words)
