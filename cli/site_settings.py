@@ -91,7 +91,7 @@ def settings(store: Path | None = None) -> Settings:
         cache[store] = replace(site, **flags, origins={**site.origins, **options})
         use(site.definitions)
         if site.left_out:
-            _print_notes(f"warning: reports and queries of the site are left out: {site.left_out}")
+            print_notes(f"warning: reports and queries of the site are left out: {site.left_out}")
     return cache[store]
 
 
@@ -118,7 +118,7 @@ def reader_at(folder: Path) -> Store:
     from ..store.results.readable_part import lazily_readable_part
 
     if folder not in invocation().readers:
-        store = lazily_readable_part(store_at(folder), lambda notes: _print_notes(*notes))
+        store = lazily_readable_part(store_at(folder), lambda notes: print_notes(*notes))
         invocation().read(folder, store)
     return invocation().readers[folder]
 
@@ -127,10 +127,11 @@ def say_what_is_missing(store: Store) -> None:
     """Print a note for each dump that lacks files, after a read error."""
     from ..store.results.readable_part import readable_part
 
-    _print_notes(*readable_part(store, thorough=True)[1])
+    print_notes(*readable_part(store, thorough=True)[1])
 
 
-def _print_notes(*notes: str) -> None:
+def print_notes(*notes: str) -> None:
+    """Print notes and warnings to standard error."""
     from ..core.text import printable
 
     for note in notes:
@@ -166,7 +167,7 @@ def warn_of_exposure(store: Path) -> str:
     reason = exposure(store, store / "cpmon.toml")
     if reason and store not in context.meta.setdefault(EXPOSED, set()):
         context.meta[EXPOSED].add(store)
-        _print_notes(f"warning: {reason}: its contents may not be what was landed")
+        print_notes(f"warning: {reason}: its contents may not be what was landed")
     return reason
 
 

@@ -14,6 +14,11 @@ def hear_interrupts() -> None:
         signal.signal(signal.SIGINT, _on_interrupt)
 
 
+def hear_termination() -> None:
+    """Handle SIGTERM as Ctrl-C: the command ends, and removes what it has written."""
+    signal.signal(signal.SIGTERM, _on_interrupt)
+
+
 def restore_interrupts() -> None:
     """Reinstall the handler after a library has replaced it, as polars does, which writes CSV."""
     if threading.current_thread() is not threading.main_thread():
@@ -23,9 +28,9 @@ def restore_interrupts() -> None:
         signal.signal(signal.SIGINT, _on_interrupt if handler is signal.SIG_DFL else handler)
 
 
-def _on_interrupt(_number: int, _frame: FrameType | None) -> None:
+def _on_interrupt(number: int, _frame: FrameType | None) -> None:
     """Raise KeyboardInterrupt; the system's default handles the next one, whatever code runs."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.signal(number, signal.SIG_DFL)
     if sys.stderr.isatty():
         sys.stderr.write("\x1b[?25h")  # shows the cursor, which a progress bar hides
         sys.stderr.flush()

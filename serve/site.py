@@ -133,16 +133,17 @@ class Site:
         self.queries.close()
 
     async def query(self, request: Request) -> Response:
-        """The box for SQL, with the answer of what is in it."""
+        """The box for SQL, with the answer of its text; a link of another site only fills it."""
         sql, answer, error = request.query_params.get("sql", ""), None, None
-        if sql.strip():
+        is_foreign = _is_foreign(request)
+        if sql.strip() and not is_foreign:
             try:
                 answer = await self._asked(
                     sql, lambda parts, job: read_answer(parts, job.check), request
                 )
             except CpmonError as raised:
                 error = raised
-        page = rendered("query.html", sql=sql, answer=answer, error=error)
+        page = rendered("query.html", sql=sql, answer=answer, error=error, filled=is_foreign)
         return _html(page, _status(error) if error else 200)
 
     async def file(self, request: Request) -> Response:
@@ -150,6 +151,8 @@ class Site:
         format, sql = request.path_params["format"], request.query_params.get("sql", "")
         if format not in FILES:
             raise HTTPException(404)
+        if _is_foreign(request):
+            return await self.query(request)
         file = await self._asked(
             sql, lambda parts, job: write_answer(parts, format, job.check), request
         )
@@ -356,6 +359,11 @@ class Site:
         found = windows(con, run, system, *span(chosen), systems=run is None)
         window = next(each for each in found if each.run_id == run)
         return window, find_zone(self.settings.zone(window.system))
+
+
+def _is_foreign(request: Request) -> bool:
+    """Whether a page of another site asks, or links here."""
+    return bool(getattr(request.state, "is_foreign", False))
 
 
 def _html(page: bytes, status: int = 200) -> Response:

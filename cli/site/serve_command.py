@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import stat
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,9 +12,10 @@ from pathlib import Path
 import click
 
 from ...core.errors import CpmonError
+from ...core.interrupts import hear_termination
 from ..options import FILE_PATH, store_option
 from ..output import say
-from ..site_settings import opened, settings
+from ..site_settings import opened, print_notes, settings
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
@@ -80,20 +82,32 @@ def command(
     from ...serve.server import serve
     from ...serve.site import Site
 
-    token = _token(token_file)
+    hear_termination()
+    token = given = _token(token_file)
     if not token and host not in LOOPBACK:
         token = secrets.token_urlsafe(24)
     with opened(store):  # checks the store and the limits; limits the memory of the process
         pass
     site = Site(store, settings(), max(2, os.cpu_count() or 1), warm)
     with suppress(BrokenPipeError):
-        serve(site, say, host=host, port=port, token=token, names=names, verbose=verbose)
+        serve(
+            site,
+            say,
+            host=host,
+            port=port,
+            token=token,
+            is_token_shown=not given and bool(token),
+            names=names,
+            verbose=verbose,
+        )
 
 
 def _token(file: Path | None) -> str:
     """The given token; empty if there is none."""
     try:
         token = file.read_text("ascii") if file else os.environ.get("CPMON_TOKEN", "")
+        if file and file.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH):
+            print_notes(f"warning: others can read the token in {file}: chmod 600 {file}")
     except (OSError, UnicodeError) as error:
         raise CpmonError("the token cannot be read", place=str(file), found=str(error)) from None
     token = token.strip()

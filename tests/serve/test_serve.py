@@ -27,6 +27,7 @@ from cpmon.config import Settings
 from cpmon.ingest import ingest
 from cpmon.reduce.engine.reducing import reduce
 from cpmon.reduce.reductions.reductions import reductions
+from cpmon.serve.connections import MOST_CONNECTIONS
 from cpmon.serve.work import MOST_WAITING
 from cpmon.store import Store
 from cpmon.store.results.reduced import LEVELS
@@ -212,10 +213,31 @@ def test_another_address_requires_the_token_that_is_printed(start: Start, store:
     assert server.get("/evil.example", token=token).headers["location"] == "./evil.example"
 
 
-def test_a_given_token_is_required_on_loopback_too(start: Start, store: Path):
+def test_a_given_token_is_required_on_loopback_too_and_not_printed(
+    start: Start, store: Path, tmp_path: Path
+):
     server = start(store, CPMON_TOKEN="a" * 24)
+    assert "token" not in server.url
     assert server.get("").status == 401
     assert server.get("", {"Authorization": f"Bearer {'a' * 24}"}).status == 200
+    file = tmp_path / "token"
+    file.write_text("c" * 24)
+    for mode, is_warned in ((0o640, True), (0o604, True), (0o600, False)):
+        file.chmod(mode)
+        server = start(store, "--token-file", str(file))
+        assert "token" not in server.url
+        assert server.stop() == 0
+        assert server.process.stderr
+        assert ("others can read the token" in server.process.stderr.read()) == is_warned
+
+
+def test_silent_connections_keep_nobody_away(server: Server):
+    place = urlsplit(server.base)
+    with ExitStack() as silent:
+        for _ in range(MOST_CONNECTIONS + 20):
+            address = (place.hostname, place.port)
+            silent.enter_context(socket.create_connection(address, timeout=60))
+        assert server.get("query", sql="select 1").status == 200
 
 
 def _open(server: Server, sql: str) -> socket.socket:
@@ -292,13 +314,17 @@ def test_an_unknown_address_is_answered_by_a_page(server: Server):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_the_server_and_its_slow_query(start: Start, store: Path, number: int):
-    server = start(store)
+def test_a_signal_ends_the_server_and_its_slow_query(
+    start: Start, store: Path, tmp_path: Path, number: int
+):
+    server = start(store, XDG_CACHE_HOME=str(tmp_path))
     with _open(server, SLOW):
-        time.sleep(2)
-        assert server.stop(number) in (0, -number, 130)
+        wait_until(lambda: [*tmp_path.glob("cpmon/spill-*")])
+        wait_until(lambda: _works(server))
+        assert server.stop(number) == 0
     assert server.process.stderr
     assert "Traceback" not in server.process.stderr.read()
+    assert not [*tmp_path.glob("cpmon/spill-*")]
 
 
 @pytest.mark.slow
