@@ -285,7 +285,7 @@ def _failed(error: Exception, *, debug: bool) -> Status:
         from ..store.files.disk import read_error
 
         error = read_error(error) or error
-    if isinstance(error, MemoryError) or type(error).__module__ == "_duckdb":
+    if not isinstance(error, CpmonError):
         from ..core.memory import memory_error
         from ..store.views.database import storage_error
 

@@ -107,7 +107,7 @@ VARIABLES = {
     "threads": "CPMON_THREADS",
 }
 """Variables of the environment that override a key of the file."""
-DEFAULTS = {"timezone": "UTC", "memory_limit": "80% of memory", "threads": "all processors"}
+DEFAULTS = {"timezone": "UTC", "memory_limit": "50% of memory", "threads": "all processors"}
 """Defaults as text."""
 
 

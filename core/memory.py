@@ -25,6 +25,11 @@ memory in DuckDB's allocator. A query of 200 MB that spills was measured to take
 OF_THREAD = 16 * 1024**2
 """Bytes for each thread: its stack, and free memory in its allocator."""
 _UNITS = {"bytes": 1, "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40}
+_REFUSED = re.compile(
+    "Out of Memory Error|bad_?alloc|Cannot allocate memory|can't start new thread"
+    "|Failed to launch worker thread"
+)
+"""Messages of libraries about memory, also for the stack of a thread, that they did not get."""
 
 
 def hold_memory(connection: duckdb.DuckDBPyConnection) -> Callable[[], None]:
@@ -67,7 +72,8 @@ def need_memory(size: int) -> None:
 def memory_error(error: Exception) -> CpmonError | None:
     """The error for a user if memory could not be allocated, else None."""
     head = str(error).partition("\n")[0]
-    if not isinstance(error, MemoryError) and "Out of Memory Error" not in head:
+    is_of_library = not isinstance(error, CpmonError) and _REFUSED.search(head)
+    if not isinstance(error, MemoryError) and not is_of_library:
         return None
     return CpmonError(
         "the answer needs more memory than there may be",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from tempfile import TemporaryFile
 from typing import IO
 from zoneinfo import ZoneInfo
@@ -19,6 +20,10 @@ from ..render.render import cell_texts, is_number, render_parts
 
 MOST_SHOWN = 1_000
 """Maximum number of rows of a table on a page."""
+MOST_CELL = 10_000
+"""Maximum number of characters of a cell on a page."""
+MOST_TEXT = 2 * 2**20
+"""Characters of cells on a page, after which no further row is shown."""
 MOST_DRAWN = 50_000
 """Maximum number of rows from which a chart is drawn."""
 MOST_COUNTED = 1_000_000
@@ -37,57 +42,102 @@ class Answer:
     """The result of some SQL, ready for a page.
 
     Attributes:
-        columns: name and whether its cells are text. rows: the first MOST_SHOWN, as text.
+        columns: name and whether its cells are text.
+        rows: the first ones, as text: at most MOST_SHOWN, and about MOST_TEXT characters.
+        is_cut: whether cells of them were cut after MOST_CELL characters.
         count: number of all rows. is_complete: whether all were counted.
         chart: drawing of the numeric columns over the first column of times; may be empty.
     """
 
     columns: tuple[tuple[str, bool], ...]
     rows: tuple[tuple[str, ...], ...]
+    is_cut: bool
     count: int
     is_complete: bool
     chart: str
 
 
 def read_answer(parts: Iterable[pa.Table], check: Callable[[], None]) -> Answer:
-    """Reads a result for a page; `check`, called between parts, raises if the reader has left."""
-    kept: list[pa.Table] = []
-    count, is_complete = 0, True
+    """Reads a result for a page; `check`, called between parts, raises if the reader has left.
+
+    Of a part only what the page shows is kept, so that its size does not depend on the answer's.
+    """
+    rows, drawn, first = list[tuple[str, ...]](), list[pa.Table](), None
+    count, room, longest, is_complete = 0, MOST_TEXT, 0, True
     for part in parts:
         check()
+        first = part.slice(0, 0) if first is None else first
         if count < MOST_DRAWN:
-            kept.append(part.slice(0, MOST_DRAWN - count))
+            drawn.append(part.select(_of_chart(part.schema)).slice(0, MOST_DRAWN - count))
+        if room > 0 and len(rows) == count < MOST_SHOWN:
+            shown, longest_of_part = _rows(part.slice(0, MOST_SHOWN - count), room)
+            rows += shown
+            room -= sum(map(_length, shown))
+            longest = max(longest, longest_of_part)
         count += len(part)
         if count > MOST_COUNTED:
             count, is_complete = MOST_COUNTED, False
             break
-    table = pa.concat_tables(kept)
-    shown = table.slice(0, MOST_SHOWN)
-    texts = cell_texts(shown)
+    assert first is not None, "an answer has at least one part"
+    names, schema = [*cell_texts(first)], first.schema
+    chart = pa.concat_tables(drawn).rename_columns([names[n] for n in _of_chart(schema)])
     return Answer(
-        tuple(zip(texts, (not is_number(kind) for kind in table.schema.types), strict=True)),
-        tuple(zip(*texts.values(), strict=True)),
-        count,
-        is_complete,
-        _chart(table.rename_columns([*texts])) if count <= MOST_DRAWN else "",
+        tuple(zip(names, (not is_number(kind) for kind in schema.types), strict=True)),
+        tuple(rows),
+        is_cut=longest > MOST_CELL,
+        count=count,
+        is_complete=is_complete,
+        chart=_chart(chart) if count <= MOST_DRAWN else "",
     )
 
 
+def _rows(part: pa.Table, room: int) -> tuple[list[tuple[str, ...]], int]:
+    """Rows as text until they fill the room, at least one, and the length of the longest cell."""
+    texts = [*zip(*cell_texts(_cut(part)).values(), strict=True)]
+    rows = [tuple(map(_shortened, row)) for row in texts]
+    before = accumulate(map(_length, rows[:-1]), initial=0)
+    rows = rows[: sum(filled < room for filled in before)]
+    return rows, max((len(cell) for row in texts[: len(rows)] for cell in row), default=0)
+
+
+def _cut(part: pa.Table) -> pa.Table:
+    """Texts and bytes without what no page shows, before they become objects of Python."""
+    for n, (name, column) in enumerate(zip(part.column_names, part.columns, strict=True)):
+        kind = column.type
+        if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+            part = part.set_column(n, name, pc.utf8_slice_codeunits(column, 0, MOST_CELL + 1))
+        elif pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+            part = part.set_column(n, name, pc.binary_slice(column, 0, MOST_CELL // 2 + 1))
+    return part
+
+
+def _shortened(cell: str) -> str:
+    return f"{cell[:MOST_CELL]}…" if len(cell) > MOST_CELL else cell
+
+
+def _length(row: Sequence[str]) -> int:
+    return sum(map(len, row))
+
+
+def _of_chart(schema: pa.Schema) -> list[int]:
+    """Indices of what a chart shows: the first column of times and numbers; empty without both."""
+    times = [n for n, kind in enumerate(schema.types) if pa.types.is_timestamp(kind)]
+    numbers = [n for n, kind in enumerate(schema.types) if is_number(kind)]
+    return [times[0], *numbers[:8]] if times and numbers else []  # there are 8 colours
+
+
 def _chart(table: pa.Table) -> str:
-    """The numeric columns over the first column of times; empty without both."""
-    fields = [*enumerate(table.schema)]
-    times = next((n for n, field in fields if pa.types.is_timestamp(field.type)), None)
-    # There are as many colours.
-    numeric = [(n, field.name) for n, field in fields if is_number(field.type)][:8]
-    if times is None or not numeric or len(table) < 2:
+    """The numeric columns of a table over its first one, of times; empty without them."""
+    if table.num_columns < 2 or len(table) < 2:
         return ""
-    clock = table.column(times).cast(pa.timestamp("us"), safe=False)
-    series = [_series(clock, table.column(n), name) for n, name in numeric]
-    points = Points(pa.concat_tables(series), tuple(dict.fromkeys(name for _, name in numeric)))
+    time, *order = table.column_names
+    clock = table.column(0).cast(pa.timestamp("us"), safe=False)
+    series = [_series(clock, table.column(n), name) for n, name in enumerate(order, start=1)]
+    points = Points(pa.concat_tables(series), tuple(order))
     if points.is_empty:
         return ""
     chart = Chart("answer", "Answer", "", (), ChartKind.LINES, axis="")
-    about = f"{', '.join(points.order)} over {table.column_names[times]}"
+    about = f"{', '.join(order)} over {time}"
     drawing = over_time(chart, points, ZoneInfo("UTC"), alone=True)
     return svg(drawing, "Answer", about, "answer")
 

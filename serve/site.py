@@ -48,7 +48,7 @@ from ..store.results.readable_part import readable_part
 from ..store.runs.classes import FILE as CLASSES
 from ..store.runs.runs import FOLDER as RUNS
 from ..store.runs.runs import stored_run, system_of_run
-from ..store.sandbox.sandbox import Limits
+from ..store.sandbox.sandbox import MEMORY, Limits
 from ..store.views.database import is_about_files, storage_error
 from .addresses import (
     OBJECT,
@@ -292,17 +292,19 @@ class Site:
         """
         try:
             return self._once(Store(self.folder), job, work)
-        except (CpmonError, duckdb.Error, MemoryError, OSError) as error:
+        except Exception as error:
             job.check()
+            if too_much := memory_error(error):
+                raise too_much from None
             if not is_about_files(error):
                 raise
         try:
             return self._once(readable_part(Store(self.folder), thorough=True)[0], job, work)
-        except (duckdb.Error, MemoryError, OSError) as error:
+        except Exception as error:  # noqa: BLE001
             raise storage_error(error) or memory_error(error) or error from None
 
     def _once(self, store: Store, job: Job, work: Callable[[Connection, Job], Result]) -> Result:
-        limits = Limits(self.settings.memory_limit, self.settings.threads)
+        limits = Limits(self.settings.memory_limit or MEMORY, self.settings.threads)
         with connect(store, reductions(), limits.share(2 * self.threads)) as connection:
             job.use(connection)
             return work(connection, job)

@@ -21,6 +21,8 @@ CELLS = 200_000
 """Approximate number of cells of later parts; as Python objects they take some 20 MB."""
 PART = 16 * 1024 * 1024
 """Maximum bytes of a part, except for a single longer row."""
+MOST_REASON = 4_000
+"""Maximum number of characters of an error of DuckDB, which may quote a value of any length."""
 COPIES = 8
 """Maximum number of copies of a part in memory while it is printed."""
 
@@ -76,7 +78,7 @@ def ask(
             storage_error(error)
             or memory_error(error)
             or _missing_table(connection, error)
-            or CpmonError(f"the query failed: {error}")
+            or CpmonError(f"the query failed: {str(error)[:MOST_REASON]}")
         ) from None
 
 

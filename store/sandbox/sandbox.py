@@ -118,6 +118,9 @@ SPILL = "spill-"
 _READ = ("records", "months", "runs", "reduced")
 """Folders of a store that views read."""
 
+MEMORY = "50%"
+"""Memory of queries without a limit: other programs, and other readers, need the other half."""
+
 Result = TypeVar("Result")
 
 
@@ -126,7 +129,7 @@ class Limits:
     """Resource limits of queries.
 
     Attributes:
-        memory: in DuckDB's syntax, 2GB or 50%; empty for its default, 80 % of the machine's memory.
+        memory: in DuckDB's syntax, 2GB or 50%; empty for MEMORY.
         threads: number of threads; None for all processors.
     """
 
@@ -136,8 +139,8 @@ class Limits:
     def share(self, jobs: int) -> Limits:
         """An equal share of memory and threads for one of several jobs.
 
-        Without a memory limit each job keeps DuckDB's default: a day that fits into it may not fit
-        into a share of it.
+        Without a memory limit each job keeps the default: a day that fits into it may not fit into
+        a share of it.
         """
         if jobs == 1:
             return self
@@ -246,8 +249,7 @@ def limit(connection: duckdb.DuckDBPyConnection, limits: Limits) -> None:
         CpmonError: DuckDB rejects a limit.
     """
     try:
-        if limits.memory:
-            connection.execute(f"SET memory_limit = {text(limits.memory)}")
+        connection.execute(f"SET memory_limit = {text(limits.memory or MEMORY)}")
         if limits.threads:
             connection.execute(f"SET threads = {limits.threads:d}")
     except duckdb.Error as error:

@@ -182,6 +182,15 @@ def test_memory_of_sql_is_limited_by_the_settings(start: Start, store: Path, tmp
     assert answer.status == 400
     assert "memory" in answer.text
     assert server.get("query", sql="select 1").status == 200
+    chart = server.get("query", sql="select interval_end, total_util from system_summary_by_time")
+    assert chart.status == 200
+    assert 'aria-labelledby="answer-title' in chart.text
+
+
+def test_a_reason_quotes_the_beginning_of_a_value(server: Server):
+    answer = server.get("query", sql="select cast(repeat('x', 1000000) as int)")
+    assert answer.status == 400
+    assert len(answer.body) < 100_000
 
 
 def test_other_hosts_sites_and_methods_are_refused(server: Server):

@@ -1,0 +1,62 @@
+"""What a page shows of an answer: rows and cells up to a size, whatever the answer has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+import pytest
+
+from cpmon.serve.answer import MOST_CELL, MOST_SHOWN, MOST_TEXT, read_answer
+
+
+def go_on() -> None:
+    """The reader stays."""
+
+
+def test_cells_are_cut_and_the_page_reports_it():
+    answer = read_answer([pa.table({"a": ["x" * MOST_CELL, "y" * (MOST_CELL + 1)]})], go_on)
+    assert answer.rows == (("x" * MOST_CELL,), ("y" * MOST_CELL + "…",))
+    assert answer.is_cut
+    assert not read_answer([pa.table({"a": ["x" * MOST_CELL]})], go_on).is_cut
+
+
+@pytest.mark.parametrize(
+    "wide",
+    [
+        pa.array(["x" * 2**20]),
+        pa.array([b"x" * 2**20]),
+        pa.array([["x" * 2**20]]),
+        pa.array([{"a": "x" * 2**20}]),
+    ],
+    ids=["text", "bytes", "list", "struct"],
+)
+def test_a_cell_of_any_type_is_cut(wide: pa.Array):
+    (row,) = read_answer([pa.table({"a": wide, "b": [1]})], go_on).rows
+    assert (len(row[0]), row[1]) == (MOST_CELL + 1, "1")
+
+
+def test_rows_are_shown_up_to_a_size_and_all_are_counted():
+    def parts() -> Iterator[pa.Table]:
+        for _ in range(400):
+            yield pa.table({"a": ["x" * MOST_CELL] * 2})
+
+    answer = read_answer(parts(), go_on)
+    assert (answer.count, answer.is_complete, answer.is_cut) == (800, True, False)
+    assert 0 <= sum(len(row[0]) for row in answer.rows) - MOST_TEXT < MOST_CELL
+    many = read_answer([pa.table({"a": range(MOST_SHOWN)})] * 3, go_on)
+    assert (len(many.rows), many.count) == (MOST_SHOWN, 3 * MOST_SHOWN)
+
+
+def test_names_that_repeat_and_answers_without_rows_have_a_table():
+    schema = pa.schema([("a", pa.int64()), ("a", pa.string())])
+    answer = read_answer([schema.empty_table()], go_on)
+    assert answer.columns == (("a", False), ("a_2", True))
+    assert answer.rows == ()
+
+
+def test_a_chart_has_the_numbers_over_the_first_times():
+    times = pa.array([0, 60, 120], pa.timestamp("s"))
+    table = pa.table({"n": [1, 2, 3], "t": times, "name": ["a", "b", "c"], "m": [3.0, 2.0, 1.0]})
+    assert "n, m over t" in read_answer([table.slice(0, 2), table.slice(2)], go_on).chart
+    assert read_answer([table.select(["n", "name"])], go_on).chart == ""
