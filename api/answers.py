@@ -106,7 +106,6 @@ class Answers(ABC):
                     expected="15m, 1h, 1d, 1w or 1mo",
                     found=repr(text),
                 ) from None
-        _checked_top(given.get("top", 0))
         with self._connected() as connection:
             return report(connection, name, **given, settings=self._settings)
 

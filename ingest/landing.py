@@ -28,7 +28,7 @@ from ..store.dumps.kept_layouts import keep_layouts
 from ..store.dumps.landed_dump import LandedDump
 from ..store.dumps.staging import Staging
 from ..store.dumps.store import Store
-from ..store.runs.runs import Run, assumed_places, read_run, run_file, save_run
+from ..store.runs.runs import Run, assumed_places, name_of_new, read_run, run_file, save_run
 from .codec import moment, unix_us
 from .container.source import Container, Progress, open_source
 from .container.windows import ByteWindow, prefetch, prefetched
@@ -90,8 +90,11 @@ def ingest(  # noqa: PLR0913 - most are options of the command
         BusyError: the file was written to meanwhile; nothing was landed.
         StoreError: the store cannot be written; nothing was landed.
         CpmonError: the run file beside the dump is wrong, or the dump has no records to make a
-            run of; the dump itself has landed, unless the file assumes a place that is wrong.
+            run of; the dump itself has landed, unless the file assumes a place that is wrong. Or
+            no run can have this `run_id`: nothing was landed.
     """
+    if run_id:
+        name_of_new(run_id)
     store.clean()
     file = run_file(Path(path)) if str(path) != "-" else None
     places = assumed_places(file) if file else ()

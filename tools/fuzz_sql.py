@@ -57,7 +57,6 @@ READS = (
     "range(3)",
     "(SELECT CAST(if(range = 5000, 'a', '1') AS INT) AS a FROM range(9000))",
     "test_all_types()",
-    "duckdb_settings()",
     "meta.dump",
     "truncate_duckdb_logs()",
     "read_duckdb('{to}/other.duckdb')",

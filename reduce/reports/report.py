@@ -131,6 +131,8 @@ def report(  # noqa: PLR0913 - each is an option of the command
         NothingToReportError: the report has no line in that span.
         CpmonError: a name is unknown, or the report does not support an option.
     """
+    if top is not None and top < 1:
+        raise CpmonError("that is no number of objects", expected="top=1 or more", found=str(top))
     definition, site = find_report(name), settings or Settings()
     whole = whole_span(con, run, system)
     span = replace(

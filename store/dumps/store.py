@@ -372,7 +372,8 @@ def check_version(files: Files) -> None:
             expected=_MARKED.decode(),
             found=str(error),
             effect="nothing was read or written",
-            remedy="restore it from a backup, or write into it what is expected",
+            remedy="restore it from a backup, or make it again:"
+            f" echo '{_MARKED.decode()}' > {MARKER}, in the folder of the store",
         ) from None
     if version != VERSION:
         raise StoreError(

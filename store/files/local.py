@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from ...core.atomic import LOCK, PART, scratch_folder, unfinished
-from ...core.errors import StoreError
+from ...core.errors import StoreError, UnreadableError
 from .disk import make_private, replace_durably, sync_folder, write_durably, writing
 from .files import File, Inside
 from .plain_paths import plain_path
@@ -33,8 +33,23 @@ class LocalFiles:
         self.location = str(root).rstrip("/") or "/"
 
     def read(self, name: str) -> bytes:
-        """The content of a file."""
-        return self._path(name).read_bytes()
+        """The content of a file.
+
+        Raises:
+            UnreadableError: a folder has its name.
+        """
+        try:
+            return self._path(name).read_bytes()
+        except IsADirectoryError:
+            raise UnreadableError(
+                "a folder is where a file of the store belongs",
+                code="store-file-is-folder",
+                place=self.uri(name),
+                expected="a file, or nothing",
+                found="a folder",
+                effect="nothing was read or written",
+                remedy="move the folder out of the store",
+            ) from None
 
     def exists(self, name: str) -> bool:
         """Whether a file exists."""

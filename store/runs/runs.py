@@ -7,6 +7,7 @@ replaced atomically. It is defined by `X.run.toml` beside a dump, or on the comm
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -27,6 +28,7 @@ from .companions import COMPANIONS, TABLES, Figures
 
 FOLDER = "runs"
 _Time = Annotated[str, msgspec.Meta(pattern=r"^\d{4,}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?$")]
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 LONGEST = 240
 """Maximum length of a run's name in a path, in bytes."""
 
@@ -142,8 +144,12 @@ def read_run(file: Path, system: str, since: datetime, until: datetime) -> Run:
 
 
 def save_run(store: Store, run: Run) -> bool:
-    """Writes a run to the store; False if it was already there unchanged."""
-    name, text = run_name(run.run_id), run.text()
+    """Writes a run to the store; False if it was already there unchanged.
+
+    Raises:
+        CpmonError: see `name_of_new`.
+    """
+    name, text = name_of_new(run.run_id), run.text()
     store.clean()
     with suppress(FileNotFoundError):
         if store.files.read(name).decode() == text:
@@ -322,6 +328,24 @@ def run_name(run_id: str) -> str:
             remedy="give it another run_id",
         )
     return f"{FOLDER}/{name}.json"
+
+
+def name_of_new(run_id: str) -> str:
+    """The file of a run that is to be defined.
+
+    Raises:
+        CpmonError: as `run_name`, or the id has control characters.
+    """
+    if _CONTROL.search(run_id):
+        raise CpmonError(
+            "a run has an id with control characters",
+            code="run-name-invalid",
+            expected="one line of text",
+            found=repr(run_id[:80]),
+            effect="the run is not defined",
+            remedy="give it another run_id",
+        )
+    return run_name(run_id)
 
 
 def _figures(files: Mapping[str, str], folder: Path) -> dict[str, Figures]:

@@ -38,7 +38,7 @@ _TABLE_FUNCTIONS = {
     *("parquet_kv_metadata", "parquet_bloom_probe"),
     *("duckdb_columns", "duckdb_constraints", "duckdb_databases", "duckdb_functions"),
     *("duckdb_indexes", "duckdb_keywords", "duckdb_memory", "duckdb_optimizers"),
-    *("duckdb_schemas", "duckdb_settings", "duckdb_tables", "duckdb_types", "duckdb_views"),
+    *("duckdb_schemas", "duckdb_tables", "duckdb_types", "duckdb_views"),
     *("duckdb_dependencies", "duckdb_extensions", "duckdb_temporary_files"),
     *("pragma_collations", "pragma_database_size", "pragma_platform", "pragma_show"),
     *("pragma_storage_info", "pragma_table_info", "pragma_version", "pragma_user_agent"),
@@ -62,6 +62,12 @@ _REFUSED_FUNCTIONS = {
     *("nextval", "setval", "write_log", "setseed", "getenv", "json_serialize_plan"),
 }
 """Functions that change state, show the environment or plan another query; refused anywhere."""
+
+_SETTING = "current_setting"
+_SETTINGS = {"memory_limit", "max_memory", "threads", "worker_threads", "timezone", "calendar"}
+"""Settings that queries may see; others tell where the store and folders of the user lie."""
+_HIDDEN = "pg_settings"
+"""A view of DuckDB's of all settings."""
 
 _FORMATS = {"default", "text", "json", "html", "graphviz", "yaml", "mermaid"}
 """Output formats of EXPLAIN."""
@@ -308,6 +314,8 @@ def _check(part: dict[str, Any]) -> None:
         raise _refused(f"{kind} in a query")
     if isinstance(called, str) and called.lower() in _REFUSED_FUNCTIONS:
         raise _refused(f"the function {called}")
+    if isinstance(called, str) and called.lower() == _SETTING:
+        _check_setting(part["arguments"])
     function = part.get("function") if kind == "TABLE_FUNCTION" else None
     if isinstance(function, dict):
         name = str(function.get("function_name")).lower()
@@ -320,6 +328,14 @@ def _check(part: dict[str, Any]) -> None:
                         _check_source(path)
     if kind in ("BASE_TABLE", "SHOW_REF") and "qualified_name" in part:
         _check_source(part["qualified_name"]["path"])
+
+
+def _check_setting(arguments: Sequence[dict[str, Any]]) -> None:
+    """Raises CpmonError for a setting that is computed, or tells where folders lie."""
+    for argument in arguments:
+        literal = argument["expression"].get("literal") or {}
+        if str(literal.get("text", "")).lower() not in _SETTINGS:
+            raise _refused(f"a setting other than {', '.join(sorted(_SETTINGS))}")
 
 
 def _paths(function: str, expression: dict[str, Any]) -> Iterator[Sequence[str]]:
@@ -342,6 +358,8 @@ def _check_source(path: Sequence[str]) -> None:
     If no table has a name, DuckDB looks for a file; it joins the parts of the name with dots.
     """
     name = ".".join(path)
+    if path[-1:] and path[-1].lower() == _HIDDEN:
+        raise _refused(f"the table {_HIDDEN}")
     is_table = (
         all(map(_PLAIN.fullmatch, path)) and name.rpartition(".")[2].lower() not in _DATABASES
     )

@@ -26,6 +26,12 @@ def test_the_mean_line_is_sums_over_sums(con: duckdb.DuckDBPyConnection) -> None
     assert mean["seconds"] == pytest.approx(45)
 
 
+@pytest.mark.parametrize("top", [0, -1])
+def test_fewer_objects_than_one_cannot_be_shown(con: duckdb.DuckDBPyConnection, top: int) -> None:
+    with pytest.raises(CpmonError, match="number of objects"):
+        report(con, "USER_PAGING", top=top)
+
+
 def test_the_mean_line_agrees_with_the_run_summary(con: duckdb.DuckDBPyConnection) -> None:
     for name in ("SYSTEM_SUMMARY_BY_TIME", "SYSTEM_SUMMARY2_BY_TIME"):
         mean = report(con, name, run="R1").mean

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -306,7 +308,31 @@ def test_a_damaged_marker_is_restored(tried: Attempt, tmp_path: Path, mon: Path)
     tried.fails("store", "info", "--store", store)
     shutil.copy(tmp_path / "backup.json", store / "store.json")
     tried.works("ingest", mon, "--store", store)
+    (store / "store.json").write_bytes(b"")
+    said = tried.fails("store", "info", "--store", store)
+    (command,) = re.findall("again: (echo .*store.json), in the folder", " ".join(said.split()))
+    subprocess.run(command, shell=True, check=True, cwd=store)
+    tried.works("ingest", mon, "--store", store)
     assert landed(store) == 3
+
+
+@tries("store-file-is-folder")
+@pytest.mark.parametrize("name", ["store.json", "runs/R1.json"])
+def test_a_folder_in_the_place_of_a_file_is_moved(
+    tried: Attempt, tmp_path: Path, mon: Path, name: str
+):
+    store = tmp_path / "perf"
+    tried.works("ingest", mon, "--store", store)
+    span = ("--since", "2001-12-18", "--until", "2001-12-19")
+    define = ("runs", "--define", "R1", "--system", "VMTEST", *span, "--store", store)
+    tried.works(*define)
+    (store / name).rename(tmp_path / "kept")
+    (store / name).mkdir()
+    said = tried.fails(*define)
+    assert str(store / name) in said
+    (store / name).rmdir()
+    (tmp_path / "kept").rename(store / name)
+    tried.works(*define)
 
 
 @contextmanager
@@ -435,6 +461,7 @@ def test_what_a_disk_refuses_lands_when_it_no_longer_does(
 
 LATE = 'run_id = "ours"\nsteady_since = 2001-12-18T11:00:00\n'
 LONG = f'run_id = "{"long" * 99}"\n'
+LINES = 'run_id = "ours\\r\\nX-Other: yes"\n'
 
 
 @pytest.mark.parametrize(
@@ -453,6 +480,7 @@ LONG = f'run_id = "{"long" * 99}"\n'
             id="times left out",
         ),
         pytest.param(LONG, 'run_id = "ours"\n', marks=tries("run-name-invalid"), id="another name"),
+        pytest.param(LINES, 'run_id = "ours"\n', marks=tries("run-name-invalid"), id="one line"),
     ],
 )
 def test_a_run_file_that_is_mended_makes_a_run_of_a_dump_that_has_landed(

@@ -25,10 +25,12 @@ from cpmon.reduce.reductions.reductions import reductions
 from cpmon.reduce.reports.report import report
 from cpmon.reduce.reports.report_names import report_names
 from cpmon.store import Store, connect
+from cpmon.store.runs.runs import run_name
 from tests.cli.answer import Answer, Cpmon
 from tests.cli.terminal import Terminal
 from tests.safety.names import CONTROL, SYSTEM, USERS, hostile
 
+PLAIN_RUN = "../../run <b>'x"
 RUN = "../../run <b>'\x1b[31m\nx"
 BAD = [
     "'; DROP VIEW meta.dump; --",
@@ -71,7 +73,7 @@ def dump_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = write_run(plan, "LAB", folder, intervals=3)
     file = folder / "a'b <i>\x1b[1m\n$(x) .mon"
     file.write_bytes(hostile(made.dump.read_bytes()))
-    said = {"run_id": RUN, "base_run_id": RUN}
+    said = {"run_id": PLAIN_RUN, "base_run_id": PLAIN_RUN}
     attributes = {"cp_level": "<b>'\x1b", "users": "\"'", "no\nte": "</script>"}
     run_file = "".join(f"{key} = {json.dumps(value)}\n" for key, value in said.items())
     run_file += "[attributes]\n"
@@ -85,6 +87,10 @@ def lab(dump_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store with it, for reading only."""
     store = Store(tmp_path_factory.mktemp("names") / "it's <a> store", create=True)
     ingest(dump_file, store)
+    (file,) = store.runs.iterdir()  # as of a store from elsewhere, since no run can be called so
+    run = json.loads(file.read_text()) | {"run_id": RUN, "base_run_id": RUN}
+    (store.root / run_name(RUN)).write_text(json.dumps(run))
+    file.unlink()
     return store.root
 
 
@@ -114,7 +120,7 @@ def test_a_dump_lands_inside_of_its_store(cpmon: Cpmon, dump_file: Path, tmp_pat
     everything = [file for file in tmp_path.rglob("*") if file.is_file()]
     assert everything and all(store in file.parents for file in everything)
     assert [file.name for file in (store / "runs").iterdir()] == [
-        "%2E%2E%2F%2E%2E%2Frun%20%3Cb%3E%27%1B%5B31m%0Ax.json"
+        "%2E%2E%2F%2E%2E%2Frun%20%3Cb%3E%27x.json"
     ]
 
 
