@@ -10,10 +10,12 @@ import atexit
 import functools
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
 import threading
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
@@ -73,19 +75,11 @@ class Renderer:
         process = self._process = self._process or _started()
         assert process.stdin
         assert process.stdout
-        late = threading.Timer(DRAW_S, process.kill)
-        late.daemon = True
-        late.start()
-        try:
-            process.stdin.write(request)
-            process.stdin.flush()
-            head = process.stdout.read(9)
-            made = process.stdout.read(int.from_bytes(head[1:]))
-        finally:
-            late.cancel()
-        if len(head) < 9 or len(made) < int.from_bytes(head[1:]):
-            raise EOFError
-        return bool(head[0]), made
+        process.stdin.write(request)
+        process.stdin.flush()
+        latest, out = time.monotonic() + DRAW_S, process.stdout.fileno()
+        fault, *length = _read(out, 9, latest)
+        return bool(fault), _read(out, int.from_bytes(length), latest)
 
     def close(self) -> int:
         """Ends the process; returns its status, below 0 if a signal ended it."""
@@ -100,6 +94,23 @@ class Renderer:
             return process.wait(0.2)
         process.kill()
         return process.wait()
+
+
+def _read(file: int, size: int, latest: float) -> bytes:
+    """So many bytes of a pipe, without a thread: at its limit a process can start none.
+
+    Raises:
+        EOFError: it ends before, or they do not come up to a time of the monotonic clock.
+    """
+    data, ready = bytearray(), select.poll()
+    ready.register(file, select.POLLIN)
+    while len(data) < size:
+        rest_ms = 1000 * max(0, latest - time.monotonic())
+        part = os.read(file, size - len(data)) if ready.poll(rest_ms) else b""
+        if not part:
+            raise EOFError
+        data += part
+    return bytes(data)
 
 
 @functools.lru_cache(maxsize=1)

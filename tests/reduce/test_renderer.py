@@ -1,14 +1,15 @@
 """The process that draws may die, and what it was asked next is drawn all the same."""
 
 import os
-import resource
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
 
 from cpmon.core.errors import CpmonError
+from cpmon.reduce.page import renderer as module
 from cpmon.reduce.page.renderer import Renderer
 
 SPEC = {
@@ -57,10 +58,22 @@ def test_what_cannot_be_drawn_ends_no_process(renderer: Renderer) -> None:
     assert _process(renderer).pid == first
 
 
-def test_the_limit_of_the_parent_is_not_that_of_the_drawing(renderer: Renderer) -> None:
-    before = resource.getrlimit(resource.RLIMIT_DATA)
-    resource.setrlimit(resource.RLIMIT_DATA, (400_000_000, before[1]))
-    try:
-        assert renderer.ask("svg", SPEC).startswith(b"<svg")
-    finally:
-        resource.setrlimit(resource.RLIMIT_DATA, before)
+def test_the_limit_of_the_parent_is_not_that_of_the_drawing() -> None:
+    """In a process of its own: this one may have more than the limit."""
+    program = (
+        "import resource, sys; from cpmon.reduce.page.renderer import svg_of;"
+        "resource.setrlimit(resource.RLIMIT_DATA, (400_000_000, resource.RLIM_INFINITY));"
+        f"sys.stdout.write(svg_of({SPEC!r}))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
+    assert done.stdout.startswith(b"<svg"), done.stderr
+
+
+def test_a_drawing_that_takes_too_long_is_given_up(
+    renderer: Renderer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "DRAW_S", 0)
+        with pytest.raises(CpmonError, match="cannot be drawn"):
+            renderer.ask("svg", SPEC)
+    assert renderer.ask("svg", SPEC).startswith(b"<svg")
