@@ -77,7 +77,8 @@ def ingest(  # noqa: PLR0913 - most are options of the command
     """Land a dump: a path, or "-" for standard input.
 
     Args:
-        system: name to use instead of the one in the dump.
+        system: name to use instead of the one in the dump; of a file with several it says that all
+            is of one.
         run_id: make the dump a run of this name.
         release: CP level that wrote the dump ("5.3.0"), if not the one that the dump names.
         fallback_release: CP level that wrote the dump, if it names none.
@@ -108,8 +109,9 @@ def ingest(  # noqa: PLR0913 - most are options of the command
             reader = Reader(source, release, fallback_release, layouts_with(places))
             write_tables(reader, staged, progress)
             source.check_unchanged()
-            refusal = reader.mostly_lost() or _several(reader)
-            if refusal and not accept_damage:
+            if (refusal := reader.mostly_lost()) and not accept_damage:
+                raise refusal
+            if (refusal := _several(reader)) and system is None:
                 raise refusal
             landed = _publish(reader, staged, store, system, places)
     run = _run(path, file, landed, run_id)
@@ -305,7 +307,7 @@ def _several(reader: Reader) -> CpmonError | None:
                 found=f"then those of {', '.join(others)}",
                 effect="nothing was landed",
                 remedy="cut the file where cpmon check finds data behind the end-of-data record,"
-                " and land each part; if a name is damaged, add --accept-damage",
+                " and land each part; if all is of one system, name it with --system",
             )
     return None
 

@@ -35,7 +35,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ingest(dump, store)
     # Away from its run file, which would name the system.
     lab = shutil.copy(ROOT / "sample-data" / "small-lab" / "LAB.mon.zst", folder)
-    ingest(lab, store, system=f'"{SCRIPT}&', run_id=f"{SCRIPT}'\n&amp;")
+    ingest(lab, store, system=f'"{SCRIPT}&', run_id=f"{SCRIPT}' &amp;")
     reduce(store, [], Settings())
     shown = reports_under_golden(content, index, object_page)
     with shown, connect(store, reductions()) as connection:

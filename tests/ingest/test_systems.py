@@ -82,6 +82,6 @@ def test_a_file_of_two_systems_is_cut(
         ingest(joined, store)
     assert refused.value.code == "systems-several"
     assert not store.dumps()
-    assert ingest(joined, Store(tmp_path / "all", create=True), accept_damage=True).system == "VM"
+    assert ingest(joined, Store(tmp_path / "all", create=True), system="VM").system == "VM"
     for number, part in enumerate(parts):
         ingest(part, store, system=f"S{number}")
