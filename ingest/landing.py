@@ -111,8 +111,8 @@ def ingest(  # noqa: PLR0913 - most are options of the command
             source.check_unchanged()
             if (refusal := reader.mostly_lost()) and not accept_damage:
                 raise refusal
-            if (refusal := _several(reader)) and system is None:
-                raise refusal
+            if system is None and (several := _several(reader)):
+                raise several
             landed = _publish(reader, staged, store, system, places)
     run = _run(path, file, landed, run_id)
     changed = save_run(store, run) if run else False
