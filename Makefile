@@ -91,6 +91,7 @@ check: $(STAMP) ## requirements, format, lint, types, import directions, SQL
 	$(BIN)/mypy tools $(wildcard bench/*.py)
 	$(BIN)/python -m tools.check_imports
 	$(BIN)/python -m tools.check_sql
+	$(BIN)/python -m tools.check_user_sql
 
 soak: $(STAMP) ## 30 days of three systems through batches, with damage and kills
 	$(BIN)/python -m tests.batch.soak --days 30 --each 24 --kills 10 --folder build/soak

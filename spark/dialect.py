@@ -35,15 +35,18 @@ _TYPES = {
 
 
 def spark_sql(sql: str, names: Names) -> str:
-    """Translate a query or an expression of DuckDB to Spark.
+    """Translate a query or an expression of DuckDB to Spark, with functions that a query may call.
 
     Args:
         names: maps the relations that it reads to views; those of a WITH keep their names.
 
     Raises:
         sqlglot.errors.SqlglotError: sqlglot cannot parse it, or write it for Spark.
+        CpmonError: it calls a function that queries cannot call.
     """
-    return written(rewritten(sqlglot.parse_one(sql, dialect="duckdb"), names))
+    text = written(rewritten(sqlglot.parse_one(sql, dialect="duckdb"), names))
+    _check_functions(text)
+    return text
 
 
 def rewritten(tree: exp.Expr, names: Names) -> exp.Expr:
@@ -132,6 +135,8 @@ def _ported(node: exp.Expr) -> exp.Expr:
             return exp.DataType.build(_TYPES[node.this], dialect="spark")
         case exp.BitwiseLeftShift(this=exp.Cast(this=exp.Literal() as one), expression=bits):
             return exp.Literal.number(int(one.name) << int(bits.name))  # 32 bits in Spark
+        case exp.Anonymous() if node.name.lower() == "count_star":  # as DuckDB writes count(*)
+            return exp.Count(this=exp.Star())
         case exp.Anonymous() if node.name.lower() == "to_microseconds":
             (microseconds,) = node.expressions
             return exp.Interval(

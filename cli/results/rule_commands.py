@@ -163,7 +163,7 @@ def validate_command(
         if listing:
             out.write(render_rules(rules_in_force, out.format))
         elif rows and sql:
-            text = rows_sql(find_rule(rules_in_force, rows), scope)
+            text = rows_sql(connection, find_rule(rules_in_force, rows), scope)
             Output("text", out.file).write(f"{text};\n".encode())
         elif rows:
             rule = find_rule(rules_in_force, rows)

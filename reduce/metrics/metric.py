@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from ...core.sql import exact
+from ...core.sql import UserSql, exact
 from ...render.printing import Format, Style
 
 TIME = "interval_end"
@@ -129,7 +129,7 @@ class Metric:
     numerator: str
     denominator: str
     factor: str
-    expression: str
+    expression: str | UserSql
     unit: str
     format: str
     width: int

@@ -16,7 +16,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from ...core.errors import CpmonError, unknown
-from ...core.sql import text
+from ...core.sql import UserSql, text
+from ...store.sandbox.guard import checked_expression
 from .metric import Metric, MetricKind
 from .report_set import metrics_of
 
@@ -29,7 +30,7 @@ _PLAIN = re.compile(r"(?:(\w+)\.)?([^\W\d]\w*)(?:\s+AS\s+\w+)?\s*\Z", re.IGNOREC
 WIDTH = 80
 """Line width of generated SQL."""
 
-_PIECE = re.compile(r"(?:'[^']*'|[^\s'])+")
+_PIECE = re.compile(r"""(?:'[^']*'|"[^"]*"|[^\s'"])+""")
 _QUALIFIED = re.compile(r"\b(?:FROM|JOIN)\s+([A-Za-z_]\w*(?:\.\w+)?)", re.IGNORECASE)
 _WITH = re.compile(r"\b(\w+) AS \(", re.IGNORECASE)
 _SOURCE = re.compile(r"\b(?:FROM|JOIN)\s+(\w+(?:\.\w+)?)(?:\s+AS\s+(\w+))?", re.IGNORECASE)
@@ -53,7 +54,8 @@ class SelectItem:
 class ParsedView:
     """A parsed view; some columns may inherit their documentation.
 
-    `file`: the file of the view, or of the view that it is generated from.
+    `file`: the file of the view, or of the view that it is generated from. `commented`: the query
+    as a site wrote it, for the comments in it, where `select` is what DuckDB made of it.
     """
 
     name: str
@@ -62,6 +64,7 @@ class ParsedView:
     items: tuple[SelectItem, ...]
     reads: tuple[str, ...]
     file: str = ""
+    commented: str = ""
 
     @classmethod
     def from_select(cls, name: str, doc: str, select: str, file: str = "") -> ParsedView:
@@ -192,7 +195,7 @@ def _by_row(view: ParsedView, metrics: Mapping[str, Metric]) -> Iterator[ParsedV
             continue
         if not metric.expression:
             _check(metric, columns)
-        parts.append(_column(metric, metric.expression or metric.row_sql()))
+        parts.append(_column(metric, _value(metric)))
     shown = {*keys, *metrics}
     parts += [name for name in columns if name not in shown]
     yield from _possible(sums, metrics)
@@ -206,7 +209,7 @@ def _possible(sums: ParsedView, metrics: Mapping[str, Metric]) -> Iterator[Parse
     is: otherwise the two sums would cover different rows.
     """
     columns = [item.name for item in sums.items]
-    values = {m.name: m.expression or m.row_sql() for m in metrics.values() if m.is_computed}
+    values = {m.name: _value(m) for m in metrics.values() if m.is_computed}
     outside = {
         metric: metric.outside_sql(values)
         for metric in metrics.values()
@@ -242,6 +245,7 @@ def _possible(sums: ParsedView, metrics: Mapping[str, Metric]) -> Iterator[Parse
         select=f"{_select(parts)}\nFROM {raw.name}",
         items=tuple(SelectItem(name, "", "", name) for name in columns),
         reads=(raw.name,),
+        commented="",
     )
 
 
@@ -257,7 +261,7 @@ def _summed(
         if metric.name in columns:
             parts += [] if f"f.{metric.name}" in parts else [f"f.{metric.name}"]
         elif metric.expression:
-            parts.append(_column(metric, metric.expression))
+            parts.append(_column(metric, _value(metric)))
         elif metric.kind in (MetricKind.RATIO, MetricKind.TOTAL, MetricKind.LEVEL):
             _check(metric, below)
             value = metric.aggregate_sql()
@@ -298,6 +302,28 @@ def _check(metric: Metric, columns: list[str]) -> None:
         if name and name not in columns:
             what = f"column for the metric {metric.name}"
             raise unknown(what, name, columns, place=metric.place)
+
+
+def _value(metric: Metric) -> str:
+    """Its expression over the columns of one row, as SQL.
+
+    Raises:
+        CpmonError: that of a site is not an expression over the columns of a row.
+    """
+    expression = metric.expression
+    if not isinstance(expression, UserSql):
+        return expression or metric.row_sql()
+    try:
+        return f"({checked_expression(expression)})"
+    except CpmonError as error:
+        raise CpmonError(
+            "the expression of a metric is not one over the columns of a row",
+            code="metric-expression-wrong",
+            place=metric.place,
+            expected="an expression over the columns of the view, as busy / nullif(seconds, 0)",
+            found=error.problem,
+            remedy="write what reads other rows or files as a reduction, and the metric over it",
+        ) from None
 
 
 def _column(metric: Metric, expression: str) -> str:

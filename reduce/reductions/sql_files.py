@@ -16,8 +16,9 @@ from importlib.resources import files
 
 from ...config.definitions import definitions
 from ...core.errors import CpmonError, unknown
+from ...core.sql import UserSql
 from ...store.results.lineage import BY_TIME
-from ...store.sandbox.guard import relations_read
+from ...store.sandbox.guard import checked_view
 from ...store.views.landed_views import is_landed
 from ..metrics.report_set import own_metrics
 from ..metrics.rollups import rollup_of
@@ -96,11 +97,11 @@ def _own_views(shipped: Collection[str]) -> Iterator[ParsedView]:
                 found=", ".join(sorted(columns)),
             )
         try:
-            reads = relations_read(view.select, taken)
+            select, reads = checked_view(UserSql(view.select), taken)
             for read in reads:
                 if "." in read and not is_landed(read):
                     raise CpmonError("there is no such relation", found=read)
-            yield replace(view, reads=reads)
+            yield replace(view, select=select, reads=reads, commented=view.select)
         except CpmonError as error:
             raise CpmonError(
                 "a reduction of the site is no query of the store's relations",
@@ -172,7 +173,8 @@ def _documented(view: ParsedView, below: Mapping[str, Reduction]) -> Reduction:
     """
     columns = []
     for item in view.items:
-        doc = comment(item.comment) or _inherited(item, view.select, below) or COMMON.get(item.name)
+        said = comment(item.comment) or _inherited(item, view.commented or view.select, below)
+        doc = said or COMMON.get(item.name)
         if not doc or not item.name.isidentifier():
             raise CpmonError(
                 "a column of a reduction has no comment",

@@ -9,6 +9,7 @@ from typing import Any
 import duckdb
 
 from ...core.errors import CpmonError, unknown
+from ...core.sql import CheckedSql, UserSql
 from ...core.sql import name as quoted
 from ...store.catalogue.connection import Connection
 from ...store.runs.classes import OTHER, ClassRule, class_rules, class_sql, like_pattern
@@ -170,15 +171,17 @@ def known_column(name: str, definition: Report, place: str | None = None) -> str
     return name.lower()
 
 
-def condition_sql(con: duckdb.DuckDBPyConnection, text: str, definition: Report) -> str:
+def condition_sql(
+    con: duckdb.DuckDBPyConnection, condition: UserSql, definition: Report
+) -> CheckedSql:
     """The query of lines that meet a condition (`cpu_util > 50`) on printed values.
 
     Raises:
         CpmonError: it is not an expression over the columns of the report only.
     """
-    sql, named = condition_tree(con, text, LINES)
+    sql, named = condition_tree(con, condition, LINES)
     for name in named:
-        known_column(name, definition, f"--where {text}")
+        known_column(name, definition, f"--where {condition.unchecked}")
     return sql
 
 

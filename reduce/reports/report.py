@@ -20,6 +20,7 @@ from ...config import Settings
 from ...config.definitions import definitions, of_definitions
 from ...config.moments import LineLength, find_zone, zone_name
 from ...core.errors import CpmonError, NothingToReportError, nearest, unknown, unknown_of_many
+from ...core.sql import UserSql
 from ...core.sql import name as quoted
 from ...core.text import counted, length_of_time
 from ...store.catalogue.connection import point, systems_of
@@ -150,7 +151,7 @@ def report(  # noqa: PLR0913 - each is an option of the command
     if sort:
         asked = replace(asked, sort=Sort.parse(sort, shown))
     if where:
-        asked = replace(asked, where=condition_sql(con, where, shown))
+        asked = replace(asked, where=condition_sql(con, UserSql(where), shown))
     chosen = [known_column(column, shown) for column in columns]
     _check_lines(definition, span, asked)
     begin = None if definition.reduction in _since_when() else span.since

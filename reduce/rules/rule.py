@@ -28,6 +28,7 @@ from ...config.document import read_values
 from ...config.settings import FILE
 from ...config.values import Minutes, Names, Number, Text
 from ...core.errors import CpmonError, fold, nearest, unknown
+from ...core.sql import UserSql
 from ...schemas.registry import tables
 from ...store.catalogue.connection import run_restricted
 from ...store.sandbox.guard import guarded
@@ -136,7 +137,7 @@ class RuleKeys(Table, frozen=True):
     reduction: Text = Text()
     metric: Text = Text()
     per: Text = Text()
-    sql: Text = Text()
+    sql: UserSql = UserSql("")
     scale: Number = Number(1)
     unit: Text = Text()
     comparison: Comparison = Comparison.ABOVE
@@ -197,9 +198,9 @@ class Rule(RuleKeys, frozen=True, kw_only=True):
         """The landed tables that it reads, also through reductions."""
         if self.reduction:
             return tables_of(self.reduction)
-        words = set(_WORD.findall(self.sql.lower()))
+        words = set(_WORD.findall(self.sql.unchecked.lower()))
         below = (tables_of(r.name) for r in reductions() if r.name in words)
-        return frozenset(landed_tables(self.sql)).union(*below)
+        return frozenset(landed_tables(self.sql.unchecked)).union(*below)
 
     def place(self, key: str = "") -> str:
         """The place of a key, for messages; the begin of the rule if the key is not set."""
@@ -227,13 +228,15 @@ class Rule(RuleKeys, frozen=True, kw_only=True):
         )
 
     def guarded_sql(self, con: duckdb.DuckDBPyConnection) -> str:
-        """Its `sql` as it is executed: checked by the sandbox unless it is shipped.
+        """Its `sql` as it is executed: written from a checked tree unless it is shipped.
 
         Raises:
             CpmonError: it is not a single read-only query.
         """
         try:
-            return self.sql if self.is_shipped else guarded(con, self.sql, explain=False)
+            if self.is_shipped:
+                return self.sql.unchecked
+            return guarded(con, self.sql, explain=False)
         except CpmonError as error:
             raise self.failed(f"{error.problem}; found {error.found}") from None
 
@@ -437,11 +440,11 @@ def _rule(
             remedy=f"`{purpose.command} --list` names the rules",
         )
     keys = msgspec.structs.asdict(read_values(RuleKeys, values, place))
-    keys["sql"] = keys["sql"].rstrip(";")
+    keys["sql"] = UserSql(keys["sql"].unchecked.rstrip(";"))
     if purpose is Purpose.VALIDATION:
         keys |= {key: keys[key] or default for key, default in OF_SITE.items()}
         if "needs" not in values:
-            keys["needs"] = Names(sampled_tables(keys["sql"]))
+            keys["needs"] = Names(sampled_tables(keys["sql"].unchecked))
     rule = Rule(id=name, purpose=purpose, sources=sources, check=check, **keys)
     rule.check_parts()
     return rule

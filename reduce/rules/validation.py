@@ -123,16 +123,20 @@ def offending(
             expected=f"records {', '.join(name.upper() for name in rule.needs)}",
             found=f"none of {', '.join(name.upper() for name in missing)}",
         )
-    return rule.query(con, rows_sql(rule, scope, rule.guarded_sql(con)))
+    return rule.query(con, rows_sql(con, rule, scope))
 
 
-def rows_sql(rule: Rule, scope: Scope, select: str | None = None) -> str:
-    """SELECT of the rows of a scope that break a rule, by time for SQL, which `select` replaces."""
+def rows_sql(con: duckdb.DuckDBPyConnection, rule: Rule, scope: Scope) -> str:
+    """SELECT of the rows of a scope that break a rule, by time for SQL.
+
+    Raises:
+        CpmonError: SQL of a site is not a single read-only query.
+    """
     if rule.check is not None:
         return rule.check.rows(scope)
     figures = ", ".join(f"CAST({n} AS DOUBLE) AS {n}" for n in ("value", "least", "most"))
     return (
-        f"SELECT system, interval_end, object, {figures}\nFROM (\n{select or rule.sql}\n)\n"
+        f"SELECT system, interval_end, object, {figures}\nFROM (\n{rule.guarded_sql(con)}\n)\n"
         f"WHERE {scope.condition()}\n  AND ({BAD})\n"
         "ORDER BY system, interval_end, object"
     )
@@ -275,7 +279,7 @@ def _breaches_of_deltas(
 
 def _breaches_of_rows(con: duckdb.DuckDBPyConnection, rule: Rule) -> Iterator[Breach]:
     """The rows that violate a rule, of a table or of its SQL."""
-    bad = f"({rows_sql(rule, ALL)})"
+    bad = f"({rows_sql(con, rule, ALL)})"
     if isinstance(rule.check, TableCheck):
         ((count, first),) = _fetched(
             con, f"SELECT count(*), min((record_offset, found)) FROM {bad}"

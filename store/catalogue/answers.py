@@ -53,13 +53,14 @@ def ask(
 
     from ...core.errors import CpmonError
     from ...core.memory import memory_error, need_memory
+    from ...core.sql import UserSql
     from ..sandbox.guard import guarded
     from ..sandbox.sandbox import run
     from ..views.database import storage_error
     from .connection import run_restricted
     from .query_scope import query_scope
 
-    statement = guarded(connection, sql)
+    statement = guarded(connection, UserSql(sql))
     if values and "run" in values:
         _check_run(connection, values["run"])
     parameters = dict(values) if values else None

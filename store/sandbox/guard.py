@@ -1,8 +1,10 @@
-"""The guard of users' SQL: accepts a single read-only query, and nothing else.
+"""The guard of users' SQL: accepts a single read-only query or expression, and nothing else.
 
-The checked query is the one that runs: DuckDB parses the text into a tree, every node of the tree
-must be on an allowlist, and DuckDB generates the SQL to run from that tree; the user's text itself
-never runs. DuckDB cannot serialize EXPLAIN, so the guard prepends it again.
+What was checked is what runs: DuckDB parses the text into a tree, every node of the tree must be on
+an allowlist, and DuckDB generates the SQL to run from that tree; the user's text itself never runs,
+neither alone nor as a part of a larger statement. Of a part its frame is compared as well: the tree
+of a statement with the part is the one with a plain part, but for the place where it stands.
+DuckDB cannot serialize EXPLAIN, so the guard prepends it again.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from typing import Any
 import duckdb
 
 from ...core.errors import CpmonError
-from ...core.sql import text
+from ...core.sql import CheckedSql, UserSql, text
 
 _QUERIES = {"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"}
 _RELATIONS = {
@@ -72,11 +74,15 @@ _HIDDEN = "pg_settings"
 _FORMATS = {"default", "text", "json", "html", "graphviz", "yaml", "mermaid"}
 """Output formats of EXPLAIN."""
 
+_OF_TREE = "SELECT * FROM json_execute_serialized_sql"
+"""Begin of the SQL that executes a tree of which DuckDB cannot generate SQL."""
 _NUL = "a NUL character in the SQL"
 _ANALYZE = ("ANALYZE", "ANALYSE")
 
 
-def guarded(connection: duckdb.DuckDBPyConnection, sql: str, *, explain: bool = True) -> str:
+def guarded(
+    connection: duckdb.DuckDBPyConnection, sql: UserSql, *, explain: bool = True
+) -> CheckedSql:
     """Checks a user's SQL and returns the SQL to run; a subquery unless it is an EXPLAIN.
 
     Args:
@@ -86,7 +92,7 @@ def guarded(connection: duckdb.DuckDBPyConnection, sql: str, *, explain: bool = 
         CpmonError: the SQL does not parse, is not read-only, or has several statements.
     """
     try:
-        statements = connection.extract_statements(sql)
+        statements = connection.extract_statements(sql.unchecked)
     except (duckdb.Error, UnicodeError) as error:
         raise CpmonError(f"the SQL cannot be read: {error}") from None
     kinds = [_kind(statement) for statement in statements]
@@ -103,13 +109,13 @@ def guarded(connection: duckdb.DuckDBPyConnection, sql: str, *, explain: bool = 
             remedy="run them one by one, or combine them with WITH or UNION ALL",
         )
     if kinds == ["SELECT"]:
-        return _rewritten(connection, sql)
+        return CheckedSql(_rewritten(connection, sql.unchecked))
     prefix, query = _explained(statements[0].query)
-    return prefix + _rewritten(connection, query, explained=True)
+    return CheckedSql(prefix + _rewritten(connection, query, explained=True))
 
 
-def relations_read(sql: str, reductions: Collection[str]) -> tuple[str, ...]:
-    """The relations that a query reads, in lower case, without those of its own WITH.
+def checked_view(sql: UserSql, reductions: Collection[str]) -> tuple[CheckedSql, tuple[str, ...]]:
+    """A query of relations, and their names in lower case, without those of its own WITH.
 
     Args:
         reductions: names that its WITH must not define, since the query may read them as well.
@@ -118,8 +124,10 @@ def relations_read(sql: str, reductions: Collection[str]) -> tuple[str, ...]:
         CpmonError: it is not a single read-only query, or it reads files or table functions.
     """
     with duckdb.connect(":memory:") as connection:
-        guarded(connection, sql, explain=False)
-        _, tree = _checked(connection, sql, explained=False)
+        written = guarded(connection, sql, explain=False)
+        _, tree = _checked(connection, sql.unchecked, explained=False)
+    if written.startswith(_OF_TREE):  # neither a WITH around it nor Spark reaches into a tree
+        raise _unwritten()
     ctes: set[str] = set()
     names: dict[str, None] = {}
     for node in nodes_of(tree):
@@ -135,76 +143,69 @@ def relations_read(sql: str, reductions: Collection[str]) -> tuple[str, ...]:
             names[".".join(path)] = None
     if hidden := sorted(ctes.intersection(reductions)):
         raise _refused(f"a WITH with the name of a reduction, {hidden[0]}")
-    return tuple(name for name in names if name not in ctes)
+    return written, tuple(name for name in names if name not in ctes)
 
 
 def condition_tree(
-    connection: duckdb.DuckDBPyConnection, condition: str, relation: str
-) -> tuple[str, list[str]]:
+    connection: duckdb.DuckDBPyConnection, condition: UserSql, relation: str
+) -> tuple[CheckedSql, list[str]]:
     """The query for the rows of a relation that meet a condition, and the columns that it names.
 
     Raises:
         CpmonError: the condition is not an expression over the columns of one row.
     """
-    sql = f"SELECT * FROM {relation} WHERE (\n{condition}\n)"
-    plain = f"SELECT * FROM {relation} WHERE (\nTRUE\n)"
     try:
-        written = guarded(connection, sql, explain=False)
-        _, tree = _checked(connection, sql, explained=False)
-        _, empty = _checked(connection, plain, explained=False)
+        written, clause = _in_frame(
+            connection, condition, f"SELECT * FROM {relation} WHERE (\n", "where_clause"
+        )
     except CpmonError as error:
-        raise _no_condition(condition, error.problem) from None
-    (node,), (frame,) = ([s["node"] for s in t["statements"]] for t in (tree, empty))
-    clause = node.pop("where_clause", None)
-    frame.pop("where_clause")
-    nodes = [*nodes_of(clause)]
-    refused = {"SUBQUERY", "WINDOW", "STAR", "PARAMETER"} & {n.get("class") for n in nodes}
-    if clause is None or node != frame or refused or written.startswith("SELECT * FROM json_"):
-        raise _no_condition(condition, ", ".join(sorted(refused)).lower() or "more than that")
-    columns = [n["column_names"] for n in nodes if n.get("class") == "COLUMN_REF"]
+        raise CpmonError(
+            "a condition is not an expression over the columns of a row",
+            place=condition.unchecked,
+            expected="an expression such as cpu_util > 50 AND userid <> 'TCPIP'",
+            found=error.problem,
+            effect="nothing was run",
+        ) from None
+    columns = [n["column_names"] for n in nodes_of(clause) if n.get("class") == "COLUMN_REF"]
     return written, [".".join(names) for names in columns]
 
 
-def _no_condition(condition: str, found: str) -> CpmonError:
-    example = "cpu_util > 50 AND userid <> 'TCPIP'"
-    return _not_of_a_row("a condition", condition, example, found)
-
-
-def _not_of_a_row(what: str, sql: str, example: str, found: str) -> CpmonError:
-    return CpmonError(
-        f"{what} is not an expression over the columns of a row",
-        place=sql,
-        expected=f"an expression such as {example}",
-        found=found,
-        effect="nothing was run",
-    )
-
-
-def expression_sql(connection: duckdb.DuckDBPyConnection, expression: str) -> str:
-    """An expression over the columns of its row, as DuckDB writes it from the checked tree.
+def checked_expression(expression: UserSql) -> CheckedSql:
+    """An expression over the columns of a row.
 
     Raises:
-        CpmonError: it is more or less than one expression, reads more than its row, or DuckDB
-            cannot write it so that it means the same.
+        CpmonError: it is not one; the problem says what it is.
     """
-    try:
-        written = guarded(connection, f"SELECT (\n{expression}\n)", explain=False)
-        _, tree = _checked(connection, written, explained=False)
-        _, empty = _checked(connection, "SELECT 1", explained=False)
-    except CpmonError as error:
-        raise _no_expression(expression, error.problem) from None
-    (node,), (frame,) = ([s["node"] for s in t["statements"]] for t in (tree, empty))
-    values = node.pop("select_list", ())
-    frame.pop("select_list")
-    refused = {"SUBQUERY", "STAR", "PARAMETER"} & {n.get("class") for n in nodes_of(values)}
-    if node != frame or len(values) != 1 or values[0]["alias"] or refused:
-        raise _no_expression(expression, ", ".join(sorted(refused)).lower() or "more than that")
-    return written.removeprefix("SELECT ")
+    with duckdb.connect(":memory:") as connection:
+        written, _ = _in_frame(connection, expression, "SELECT (\n", "select_list")
+    return CheckedSql(written.removeprefix("SELECT "))
 
 
-def _no_expression(expression: str, found: str) -> CpmonError:
-    example = "100 * busy / nullif(seconds, 0)"
-    return _not_of_a_row("the SQL of a metric", expression, example, found)
+def _in_frame(
+    connection: duckdb.DuckDBPyConnection, part: UserSql, begin: str, key: str
+) -> tuple[CheckedSql, Any]:
+    """A query that ends with an expression in parentheses, and the tree of that expression.
+
+    Args:
+        begin: of the query, up to the parenthesis. key: of the node that has the expression.
+
+    Raises:
+        CpmonError: the part is not an expression over the columns of a row; `problem` says why.
+    """
+    sql = f"{begin}{part.unchecked}\n)"
+    written = guarded(connection, UserSql(sql), explain=False)
+    (node,), (frame,) = (
+        [s["node"] for s in _checked(connection, query, explained=False)[1]["statements"]]
+        for query in (sql, f"{begin}TRUE\n)")
+    )
+    clause, plain = node.pop(key, None), frame.pop(key)
+    is_one = not isinstance(plain, list) or len(clause or ()) == len(plain)
+    refused = {"SUBQUERY", "WINDOW", "STAR", "PARAMETER"} & {
+        n.get("class") for n in nodes_of(clause)
+    }
+    if clause is None or node != frame or not is_one or refused or written.startswith(_OF_TREE):
+        raise CpmonError(", ".join(sorted(refused)).lower() or "more than that")
+    return written, clause
 
 
 def nodes_of(part: Any) -> Iterator[dict[str, Any]]:
@@ -259,6 +260,15 @@ def _explained(statement: str) -> tuple[str, str]:
     return f"EXPLAIN ({', '.join(options)}) " if options else "EXPLAIN ", rest
 
 
+def _unwritten() -> CpmonError:
+    return CpmonError(
+        "a query that DuckDB cannot write again",
+        expected="SELECT ... UNION ALL SELECT ... instead of VALUES, list_filter instead of IF in a"
+        " list comprehension",
+        found="VALUES, or a list comprehension with IF",
+    )
+
+
 def _rewritten(
     connection: duckdb.DuckDBPyConnection, query: str, *, explained: bool = False
 ) -> str:
@@ -275,7 +285,7 @@ def _rewritten(
         reparsed = None
     if reparsed == checked or (explained and reparsed is not None):
         return str(written)
-    return f"SELECT * FROM json_execute_serialized_sql({text(tree)})"
+    return f"{_OF_TREE}({text(tree)})"
 
 
 def _checked(

@@ -266,11 +266,11 @@ def test_a_report_begins_as_a_copy(site: Path, cpmon: Cpmon):
         ("own.toml", "[[report]]", SPARE.format("pages", "moves"), "metric[1]", "column of moves"),
         (
             *("own.toml", 'unit = "/s"', "expression = \"(FROM/**/read_text('/etc/passwd'))\""),
-            *("metric[0]", "a bad expression"),
+            *("metric[0]", "over the columns of a row"),
         ),
         (
             *("own.toml", 'unit = "/s"', "expression = \"1) FROM moves; COPY (SELECT 1\""),
-            *("metric[0]", "a bad expression"),
+            *("metric[0]", "over the columns of a row"),
         ),
         (
             *("moves.sql", "AS\nSELECT", "AS\nWITH moves AS (SELECT 1) SELECT", "moves.sql"),

@@ -9,6 +9,7 @@ from typing import Any
 
 import duckdb
 
+from cpmon.core.sql import UserSql
 from cpmon.reduce.reductions.reductions import reductions
 from cpmon.reduce.rules.exceptions import Exceptions, exceptions
 from cpmon.reduce.rules.rule import Layer, Rule, Severity
@@ -95,7 +96,9 @@ def busy(**changed: Any) -> Rule:
 def asked(sql: str, **changed: Any) -> Rule:
     """A rule by SQL, without a limit unless one is given."""
     blank: dict[str, Any] = {"reduction": "", "metric": "", "object_name": "", "record": ""}
-    return busy(**blank | {"record_keys": {}, "scale": 1.0, "limit": None, "sql": sql} | changed)
+    return busy(
+        **blank | {"record_keys": {}, "scale": 1.0, "limit": None, "sql": UserSql(sql)} | changed
+    )
 
 
 def met(con: duckdb.DuckDBPyConnection, rule: Rule, **asked: Any) -> list[dict[str, Any]]:

@@ -84,11 +84,11 @@ def test_a_site_changes_single_keys_and_a_file_wins_over_the_settings(
 def test_another_source_of_values_leaves_the_old_one_behind() -> None:
     sql = "SELECT interval_end, 'x' AS object, 1 AS value FROM meta.interval"
     found = by_id({"processor-busy": {"sql": sql}})["processor-busy"]
-    assert (found.sql, found.reduction, found.metric, found.record) == (sql, "", "", "")
+    assert (found.sql.unchecked, found.reduction, found.metric, found.record) == (sql, "", "", "")
     assert found.limit == 90
     other = {"reduction": "paging_by_time", "metric": "empty_below_2g", "object": "all"}
     found = by_id({"available-list-empty": other})["available-list-empty"]
-    assert (found.sql, found.metric) == ("", "empty_below_2g")
+    assert (found.sql.unchecked, found.metric) == ("", "empty_below_2g")
 
 
 def test_a_new_rule_stands_beside_the_shipped_ones(written: Callable[[str], Path]) -> None:

@@ -25,6 +25,7 @@ def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @tries("definition-unreadable")
 @tries("definition-name-taken")
+@tries("metric-expression-wrong")
 @tries("report-rows-several")
 def test_definitions_are_corrected(tried: Attempt, reports: Path, landed: Path):
     words = ("report", "moves", "--store", landed)
@@ -37,6 +38,15 @@ def test_definitions_are_corrected(tried: Attempt, reports: Path, landed: Path):
     tried.fails(*words)
     taken.unlink()
     tried.works(*words)
+    numbers = 'numerator = "pages"\n'
+    of_other_rows = TABLES.replace(numbers, f'{numbers}expression = "pages - lag(pages) OVER ()"\n')
+    (reports / "own.toml").write_text(of_other_rows)
+    tried.fails(*words)
+    lagged = "s.plsmvb2g - lag(s.plsmvb2g) OVER (ORDER BY s.interval_end)"
+    (reports / "moves.sql").write_text(VIEW.replace("s.plsmvb2g", lagged))
+    (reports / "own.toml").write_text(TABLES)
+    tried.works(*words)
+    (reports / "moves.sql").write_text(VIEW)
     without_keys = TABLES.replace('keys = ["cpu"]\nfollows = { cpu = "cpu" }\n', "")
     (reports / "own.toml").write_text(without_keys.replace('columns = ["cpu", ', "columns = ["))
     tried.fails(*words)

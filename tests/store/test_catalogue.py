@@ -7,6 +7,7 @@ import duckdb
 import pytest
 
 from cpmon.core.errors import CpmonError, StoreError
+from cpmon.core.sql import UserSql
 from cpmon.ingest import ingest
 from cpmon.reduce.reductions.reductions import reductions
 from cpmon.schemas.loader import COLUMNS, to_csv
@@ -145,12 +146,12 @@ def test_a_query_cannot_read_outside_of_the_store(connection: duckdb.DuckDBPyCon
 )
 def test_only_queries_are_let_through(connection: duckdb.DuckDBPyConnection, sql: str):
     with pytest.raises(CpmonError):
-        guarded(connection, sql)
+        guarded(connection, UserSql(sql))
 
 
 @pytest.mark.parametrize("sql", ["FROM meta.dump", "DESCRIBE meta.dump", "EXPLAIN SELECT 1"])
 def test_queries_are_let_through(connection: duckdb.DuckDBPyConnection, sql: str):
-    connection.sql(guarded(connection, sql)).fetchall()
+    connection.sql(guarded(connection, UserSql(sql))).fetchall()
 
 
 def test_a_clock_is_shown_as_a_time_as_well(store: Store, tmp_path: Path):

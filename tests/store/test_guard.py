@@ -9,9 +9,10 @@ import duckdb
 import pytest
 
 from cpmon.core.errors import CpmonError
+from cpmon.core.sql import UserSql
 from cpmon.queries import queries
 from cpmon.reduce.reductions.reductions import reductions
-from cpmon.store.sandbox.guard import expression_sql, guarded
+from cpmon.store.sandbox.guard import checked_expression, guarded
 
 
 @pytest.fixture
@@ -37,7 +38,7 @@ def connection() -> Iterator[duckdb.DuckDBPyConnection]:
 def test_what_runs_is_written_from_the_tree(
     connection: duckdb.DuckDBPyConnection, sql: str, runs: str
 ):
-    assert guarded(connection, sql) == runs
+    assert guarded(connection, UserSql(sql)) == runs
 
 
 @pytest.mark.parametrize(
@@ -59,7 +60,7 @@ def test_what_runs_is_written_from_the_tree(
     ],
 )
 def test_the_answer_is_that_of_the_text(connection: duckdb.DuckDBPyConnection, sql: str):
-    runs = connection.sql(guarded(connection, sql))
+    runs = connection.sql(guarded(connection, UserSql(sql)))
     meant = connection.sql(sql)
     assert runs.columns == meant.columns
     assert runs.types == meant.types
@@ -70,14 +71,19 @@ def test_the_answer_is_that_of_the_text(connection: duckdb.DuckDBPyConnection, s
 def test_a_query_that_is_not_written_back_exactly_can_be_explained(
     connection: duckdb.DuckDBPyConnection, sql: str
 ):
-    assert connection.sql(guarded(connection, sql)).columns == ["explain_key", "explain_value"]
+    assert connection.sql(guarded(connection, UserSql(sql))).columns == [
+        "explain_key",
+        "explain_value",
+    ]
 
 
 def test_shipped_sql_is_written_back(connection: duckdb.DuckDBPyConnection):
     """A parameter cannot be given to a tree that DuckDB does not write back exactly."""
     shipped = [query.sql for query in queries()]
     shipped += [view.select for view in reductions()]
-    other = [sql for sql in shipped if "json_execute_serialized_sql" in guarded(connection, sql)]
+    other = [
+        sql for sql in shipped if "json_execute_serialized_sql" in guarded(connection, UserSql(sql))
+    ]
     assert len(shipped) > 30 and len(other) <= 1
     assert not any("$" in sql for sql in other)
 
@@ -99,7 +105,7 @@ def test_what_does_not_read_is_refused(
     connection: duckdb.DuckDBPyConnection, sql: str, found: str | None
 ):
     with pytest.raises(CpmonError) as caught:
-        connection.sql(guarded(connection, sql)).fetchall()
+        connection.sql(guarded(connection, UserSql(sql))).fetchall()
     assert found is None or str(caught.value.found).startswith(found)
 
 
@@ -136,7 +142,7 @@ def test_a_database_is_not_opened_however_it_is_written(
     quoted = "'" + name.strip("'").replace("'", "''") + "'"
     for sql in [*(each.format(name) for each in OPENED), *(each.format(quoted) for each in CALLED)]:
         with pytest.raises(CpmonError) as caught:
-            guarded(connection, sql)
+            guarded(connection, UserSql(sql))
         assert caught.value.effect == "nothing was run", sql
 
 
@@ -147,16 +153,16 @@ def test_tables_and_files_of_rows_are_opened(
     connection.execute("CREATE SCHEMA s; CREATE TABLE s.t AS SELECT 42 AS a")
     for name in ("x.parquet", "x.csv", "x.tsv", "x.json", "x.ndjson", "x.csv.gz"):
         connection.execute(f"COPY s.t TO '{name}'")
-        assert connection.sql(guarded(connection, f"FROM '{name}'")).fetchall() == [(42,)]
+        assert connection.sql(guarded(connection, UserSql(f"FROM '{name}'"))).fetchall() == [(42,)]
     for source in ("s.t", '"s"."t"', "query_table('s.t')", "query_table(['s.t'])"):
-        assert connection.sql(guarded(connection, f"FROM {source}")).fetchall() == [(42,)]
-    assert connection.sql(guarded(connection, "FROM histogram(s.t, a)")).fetchall()
+        assert connection.sql(guarded(connection, UserSql(f"FROM {source}"))).fetchall() == [(42,)]
+    assert connection.sql(guarded(connection, UserSql("FROM histogram(s.t, a)"))).fetchall()
 
 
 def test_an_explain_is_no_part_of_another_query(connection: duckdb.DuckDBPyConnection):
-    assert guarded(connection, "SELECT 1", explain=False) == "SELECT 1"
+    assert guarded(connection, UserSql("SELECT 1"), explain=False) == "SELECT 1"
     with pytest.raises(CpmonError):
-        guarded(connection, "EXPLAIN SELECT 1", explain=False)
+        guarded(connection, UserSql("EXPLAIN SELECT 1"), explain=False)
 
 
 @pytest.mark.parametrize(
@@ -167,10 +173,8 @@ def test_an_explain_is_no_part_of_another_query(connection: duckdb.DuckDBPyConne
         ("$$a) -- $$ || b", "('a) -- ' || b)"),
     ],
 )
-def test_an_expression_is_written_from_its_tree(
-    connection: duckdb.DuckDBPyConnection, expression: str, written: str
-):
-    assert expression_sql(connection, expression) == written
+def test_an_expression_is_written_from_its_tree(expression: str, written: str):
+    assert checked_expression(UserSql(expression)) == written
 
 
 @pytest.mark.parametrize(
@@ -190,8 +194,6 @@ def test_an_expression_is_written_from_its_tree(
         "?",
     ],
 )
-def test_an_expression_cannot_leave_its_place(
-    connection: duckdb.DuckDBPyConnection, expression: str
-):
+def test_an_expression_cannot_leave_its_place(expression: str):
     with pytest.raises(CpmonError):
-        expression_sql(connection, expression)
+        checked_expression(UserSql(expression))

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from cpmon.config import Settings
 from cpmon.config.values import Text
+from cpmon.core.sql import UserSql
 from cpmon.ingest import ingest
 from cpmon.reduce.rules.coverage import Coverage
 from cpmon.reduce.rules.rendering import render_findings
@@ -37,7 +38,7 @@ def timer(tmp_path_factory: pytest.TempPathFactory) -> Store:
     return store
 
 
-RULE = Rule(Text("t"), Severity.INFO, sql=Text("SELECT 1"), id="r", purpose=Purpose.VALIDATION)
+RULE = Rule(Text("t"), Severity.INFO, sql=UserSql("SELECT 1"), id="r", purpose=Purpose.VALIDATION)
 ONLY = ("--rule", "users-counted", "--rule", "pages-fit-frames", "--rule", "device-busy")
 
 

@@ -87,7 +87,7 @@ def test_counters_that_fall_and_owners_that_do_not_go_on_are_told_apart(tmp_path
     chosen = [find_rule(rules, name) for name in ("sytsyp.counters", "sytsyp.owners")]
     with connect(store, reductions()) as con:
         found = count(con, chosen, Scope(), store.tables())
-        rows = [con.sql(rows_sql(rule, Scope())).fetchall() for rule in chosen]
+        rows = [con.sql(rows_sql(con, rule, Scope())).fetchall() for rule in chosen]
     assert [(one.checked, one.bad) for one in found] == [(18, 2), (18, 3)]
     counters, owners = ([(str(r[3])[11:16], *r[5:]) for r in some] for some in rows)
     assert counters == [

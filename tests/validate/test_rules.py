@@ -106,7 +106,7 @@ def test_a_lie_breaks_its_rule(
     found = counted(rule)
     assert sound.bad == 0 < sound.checked
     assert 0 < found.bad <= found.checked
-    rows = con.sql(rows_sql(found.rule, Scope())).fetchall()
+    rows = con.sql(rows_sql(con, found.rule, Scope())).fetchall()
     assert len(rows) == found.bad
 
 
@@ -129,7 +129,7 @@ def test_a_virtual_processor_has_no_more_time_than_there_is(
 ):
     falsify("useact", "SELECT * REPLACE (vmdttime * 9 AS vmdttime) FROM {rows}")
     falsify("sytprp", "SELECT * REPLACE (pfxutime * 9 AS pfxutime) FROM {rows}")
-    rows = con.sql(rows_sql(counted("users-time-charged").rule, Scope())).fetchall()
+    rows = con.sql(rows_sql(con, counted("users-time-charged").rule, Scope())).fetchall()
     assert rows and all(row[2].startswith("user ") and 1.02 < row[3] < 9 for row in rows)
 
 
@@ -173,7 +173,7 @@ def test_figures_out_of_range_are_named_with_their_object(
     con: duckdb.DuckDBPyConnection, falsify: Falsify, counted: Counted
 ):
     falsify("ioddev", TWICE_BUSY)
-    rows = con.sql(rows_sql(counted("dasd_by_activity.figures").rule, Scope())).fetchall()
+    rows = con.sql(rows_sql(con, counted("dasd_by_activity.figures").rule, Scope())).fetchall()
     assert {row[2] for row in rows} >= {"run LAB52, device 0A00, Busy is not possible"}
     assert all("Busy is not possible" in row[2] and row[3:] == (1, 0, 0) for row in rows)
 
@@ -183,7 +183,7 @@ def test_an_owner_that_is_missing_or_began_anew_is_named(
 ):
     falsify(*LIES["sytprp.owners"])
     found = counted("sytprp.owners")
-    rows = con.sql(rows_sql(found.rule, Scope())).fetchall()
+    rows = con.sql(rows_sql(con, found.rule, Scope())).fetchall()
     assert {row[-1] for row in rows} == {"SYTPRP is missing", "SYTPRP was not sampled before"}
     assert {row[-2] for row in rows} == {"pfxcpuad 1"}
     assert counted("sytprp.counters").bad == 0
