@@ -89,7 +89,7 @@ class _Computation:
     def __init__(self, store: Store, site: Site, scratch: Path, advance: Advance | None) -> None:
         self.store, self.site, self.scratch, self.advance = store, site, scratch, advance
         self.database = ReductionDatabase(store, reductions(), scratch, site.limits)
-        self.writer = self.database.writer()
+        self.writer = self.database.writer
         self.done: dict[str, Done] = {}
         self._complete: list[Entry] = []
         self.kept = {lineage.name: lineage.kept for lineage in lineages(reductions())}

@@ -16,12 +16,11 @@ from pathlib import Path
 from ...core.grace_period import GRACE
 from ...core.sql import name, text
 from ...store.dumps.store import Store
-from ...store.files.plain_paths import path_text
 from ...store.relations import Relations
 from ...store.results.entries import Entry
 from ...store.results.kept_files import QueryWriter
 from ...store.results.lineage import code_of
-from ...store.sandbox.sandbox import Limits, limit
+from ...store.sandbox.sandbox import Limits, RestrictedThreads, seal
 from ...store.scope import ALL
 from ...store.views.database import database
 from ...store.views.landed_views import INTERVALS, landed_view, views_below
@@ -47,7 +46,11 @@ Reader = Result | str
 
 
 class ReductionDatabase(QueryWriter):
-    """Computes reductions over the dumps of one unit after another."""
+    """Computes reductions over the dumps of one unit after another, in the sandbox.
+
+    Attributes:
+        writer: another connection with the same memory, threads and scratch folder.
+    """
 
     def __init__(
         self, store: Store, views: Sequence[View], scratch: Path, limits: Limits | None = None
@@ -56,27 +59,24 @@ class ReductionDatabase(QueryWriter):
 
         Args:
             views: all reductions, each after those that it reads.
-            scratch: a folder for spilled data.
+            scratch: a folder for spilled data and results; it can write to no other.
             limits: memory and threads of DuckDB.
 
         Raises:
             CpmonError: DuckDB rejects a limit.
         """
-        super().__init__(database(store))
-        self._store, self._landed = store, Relations(self.execute, store)
+        threads = RestrictedThreads([scratch], most=2)
+        super().__init__(database(store), threads)
+        self.writer = QueryWriter(self.connection.cursor(), threads)
         self.connection.execute(
-            f"SET temp_directory = {path_text(scratch)}; SET preserve_insertion_order = false;"
-            f" SET disabled_optimizers = {text(DISABLED)}"
+            f"SET preserve_insertion_order = false; SET disabled_optimizers = {text(DISABLED)}"
         )
         limits = limits or Limits()
-        limit(self.connection, Limits(limits.memory or MEMORY, limits.threads))
+        seal(self.connection, store, Limits(limits.memory or MEMORY, limits.threads), scratch)
+        self._store, self._landed = store, Relations(self.execute, store)
         self._views = {view.name: view for view in views}
         self._readers: dict[str, set[Reader]] = {}
         self._materialized: set[str] = set()
-
-    def writer(self) -> QueryWriter:
-        """Another connection with the same memory, threads and scratch folder."""
-        return QueryWriter(self.connection.cursor())
 
     def restrict_to_unit(self, unit: Unit, results: Iterable[Result]) -> None:
         """Restrict reductions to the dumps and the scope of a unit, and plan these results."""
@@ -100,7 +100,7 @@ class ReductionDatabase(QueryWriter):
         self._landed.point(ALL)
         for relation in (INTERVALS, "meta.run"):
             self._landed.make(relation)
-        spans = self.connection.execute(
+        spans = self.execute(
             "SELECT r.system, coalesce(max(i.interval_end), r.since), r.until FROM meta.run AS r"
             f" LEFT JOIN {INTERVALS} AS i"
             " ON i.system = r.system AND i.interval_end <= r.since"
@@ -111,9 +111,7 @@ class ReductionDatabase(QueryWriter):
             for s, begin, until in sorted(set(spans))
         ]
         samples = f"({' OR '.join(each) or 'false'})"
-        rows = self.connection.execute(
-            f"SELECT DISTINCT dump FROM {INTERVALS} WHERE {samples}"
-        ).fetchall()
+        rows = self.execute(f"SELECT DISTINCT dump FROM {INTERVALS} WHERE {samples}").fetchall()
         dumps = {dump for (dump,) in rows}
         of_runs = [dump for dump in self._store.dumps() if dump.dump in dumps]
         self._landed.restrict(of_runs, samples)
@@ -192,7 +190,7 @@ class ReductionDatabase(QueryWriter):
     def _drop(self, relation: str) -> None:
         self._materialized.remove(relation)
         quoted = name(relation) if relation in self._views else relation
-        self.connection.execute(f"DROP TABLE {quoted}")
+        self.execute(f"DROP TABLE {quoted}")
 
     def _columns(self, relation: str) -> list[str]:
         """The columns of a landed view that at least one reader names."""

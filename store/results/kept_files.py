@@ -22,6 +22,8 @@ from .entries import METADATA, Day, Entry, Piece
 if TYPE_CHECKING:
     import duckdb
 
+    from ..sandbox.sandbox import RestrictedThreads
+
 
 @dataclass(frozen=True, slots=True)
 class KeptFile:
@@ -123,9 +125,15 @@ class QueryWriter:
         connection: not shared, since temporary tables are local to a connection.
     """
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
-        """Takes over a connection and sets its time zone to UTC."""
-        self.connection = connection
+    def __init__(
+        self, connection: duckdb.DuckDBPyConnection, threads: RestrictedThreads | None = None
+    ) -> None:
+        """Takes over a connection and sets its time zone to UTC.
+
+        Args:
+            threads: run its statements, from the first `execute` on.
+        """
+        self.connection, self._threads = connection, threads
         self.connection.execute("SET TimeZone = 'UTC'")
 
     def write_query(self, query: str, path: Path, entry: Entry | None = None) -> int:
@@ -156,7 +164,9 @@ class QueryWriter:
         import duckdb  # here, since landing a dump does not need it
 
         try:
-            return self.connection.execute(sql, values)
+            if self._threads is None:
+                return self.connection.execute(sql, values)
+            return self._threads.run(self.connection, lambda: self.connection.execute(sql, values))
         except duckdb.IOException as error:
             raise disk_error(error) from error
         except duckdb.OutOfMemoryException as error:

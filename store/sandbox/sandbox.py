@@ -17,7 +17,7 @@ import shutil
 import struct
 import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass
@@ -149,19 +149,29 @@ class Limits:
         return Limits(memory, max(1, (self.threads or os.cpu_count() or 1) // jobs))
 
 
-def seal(connection: duckdb.DuckDBPyConnection, store: Store, limits: Limits) -> None:
+def seal(
+    connection: duckdb.DuckDBPyConnection,
+    store: Store,
+    limits: Limits,
+    scratch: Path | None = None,
+) -> None:
     """Irrevocably restricts a connection to reading the dumps and results of a store.
 
-    Its threads are restarted by the sandboxed thread, so that they inherit Landlock's restrictions.
+    Its threads are restarted by a sandboxed thread, so that they inherit Landlock's restrictions.
+
+    Args:
+        scratch: a folder in which it may also read and write files, and to which it spills; its
+            statements then run in `RestrictedThreads` of that folder.
 
     Raises:
         CpmonError: DuckDB rejects a limit.
     """
-    spill = spill_folder()
+    spill = scratch or spill_folder()
     if spill is not None:
         connection.execute(f"SET temp_directory = {path_text(spill)}")
     local = [plain_path(store.root / name) for name in _READ]
     places = local if store.files.is_local else [*local, *map(store.files.engine_path, _READ)]
+    places += [plain_path(scratch)] if scratch else []
     folders = ", ".join(text(f"{place}/") for place in places)
     connection.execute(f"SET allowed_directories = list_value({folders})")
     connection.execute("SET enable_external_access = false")
@@ -169,7 +179,8 @@ def seal(connection: duckdb.DuckDBPyConnection, store: Store, limits: Limits) ->
     connection.execute("SET python_enable_replacements = false")
     connection.execute("SET TimeZone = 'UTC'")
     limit(connection, limits)
-    run(connection, lambda: restart_threads(connection))
+    threads = RestrictedThreads([scratch], most=1) if scratch else _threads(os.getpid())
+    threads.run(connection, lambda: restart_threads(connection))
     connection.execute("SET lock_configuration = true")
 
 
@@ -192,15 +203,7 @@ def run(connection: duckdb.DuckDBPyConnection, work: Callable[[], Result]) -> Re
         KeyboardInterrupt: the user interrupted it; the work has ended.
         OSError: the kernel has Landlock, but it cannot be enabled.
     """
-    answer = _restricted_threads(os.getpid()).submit(_restricted, work)
-    try:
-        return answer.result()
-    except KeyboardInterrupt:
-        while not answer.done():  # work that has not started yet ignores an interrupt
-            with suppress(KeyboardInterrupt):
-                connection.interrupt()
-                wait([answer], timeout=0.05)
-        raise
+    return _threads(os.getpid()).run(connection, work)
 
 
 MOST_THREADS = 32
@@ -208,23 +211,43 @@ MOST_THREADS = 32
 _thread = threading.local()
 
 
-def _restricted(work: Callable[[], Result]) -> Result:
-    """Runs some work in this thread, which is sandboxed first: it can write only to the spill."""
-    if not hasattr(_thread, "is_restricted"):
-        spill = spill_folder()
-        restrict([spill] if spill is not None else [])
-        _thread.is_restricted = True
-    return work()
+class RestrictedThreads:
+    """Threads that can change no file outside of some folders, see `restrict`."""
+
+    def __init__(self, writable: Sequence[Path], most: int = MOST_THREADS) -> None:
+        """None starts yet. `most`: how many there are at most."""
+        self._writable = writable
+        self._pool = ThreadPoolExecutor(max_workers=most, thread_name_prefix="cpmon-sql")
+
+    def run(self, connection: duckdb.DuckDBPyConnection, work: Callable[[], Result]) -> Result:
+        """As `sandbox.run`, in one of these threads."""
+        answer = self._pool.submit(self._restricted, work)
+        try:
+            return answer.result()
+        except KeyboardInterrupt:
+            while not answer.done():  # work that has not started yet ignores an interrupt
+                with suppress(KeyboardInterrupt):
+                    connection.interrupt()
+                    wait([answer], timeout=0.05)
+            raise
+
+    def _restricted(self, work: Callable[[], Result]) -> Result:
+        """Runs some work in this thread, which is sandboxed first."""
+        if not hasattr(_thread, "is_restricted"):
+            restrict(self._writable)
+            _thread.is_restricted = True
+        return work()
 
 
 @functools.lru_cache(maxsize=1)
-def _restricted_threads(_process: int) -> ThreadPoolExecutor:
-    """The sandboxed threads of this process."""
+def _threads(_process: int) -> RestrictedThreads:
+    """The sandboxed threads of this process, which can write to the spill alone."""
     spill = spill_folder()
-    if spill is not None:
-        spill.mkdir(mode=0o700, parents=True, exist_ok=True)
-        atexit.register(shutil.rmtree, spill, ignore_errors=True)
-    return ThreadPoolExecutor(max_workers=MOST_THREADS, thread_name_prefix="cpmon-sql")
+    if spill is None:
+        return RestrictedThreads([])
+    spill.mkdir(mode=0o700, parents=True, exist_ok=True)
+    atexit.register(shutil.rmtree, spill, ignore_errors=True)
+    return RestrictedThreads([spill])
 
 
 def spill_folder() -> Path | None:

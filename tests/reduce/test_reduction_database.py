@@ -108,9 +108,8 @@ def test_rows_are_in_the_order_of_intervals_and_objects(lab: Store, tmp_path: Pa
 
 
 def test_a_memory_limit_that_is_too_small_is_reported_with_a_remedy(lab: Store, tmp_path: Path):
-    database = ReductionDatabase(lab, reductions(), tmp_path, Limits("1GB", 1))
+    database = ReductionDatabase(lab, reductions(), tmp_path, Limits("3MB", 1))
     database.unrestrict([Result("_users_by_time")])
-    database.connection.execute("SET memory_limit = '1MB'")
     with pytest.raises(CpmonError) as caught:
         database.write(Result("_users_by_time"), tmp_path / "users")
     assert "memory_limit" in str(caught.value.remedy)

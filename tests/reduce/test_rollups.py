@@ -93,15 +93,20 @@ LITERAL = rows(
 
 
 @cache
-def database() -> ReductionDatabase:
+def scratch() -> Path:
     folder = Path(mkdtemp())
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return ReductionDatabase(Store(folder / "store", create=True), reductions(), folder)
+    return folder
+
+
+@cache
+def database() -> ReductionDatabase:
+    return ReductionDatabase(Store(scratch() / "store", create=True), reductions(), scratch())
 
 
 def rolled(rows: pa.Table, *shifts: Shift) -> pa.Table:
     """The roll-up of some rows of the day."""
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory(dir=scratch()) as folder:
         piece, file = Path(folder) / "piece.parquet", Path(folder) / "hours"
         pq.write_table(rows, piece)
         days = {(minute(0) + timedelta(days=n)).date(): ("", "") for n in range(2)}

@@ -421,12 +421,11 @@ def test_a_memory_limit_is_raised(tried: Attempt, tmp_path: Path, mon: Path):
     result = Result("processors_by_time")
 
     def written(limit: str) -> int:
-        database = ReductionDatabase(Store(store), reductions(), tmp_path, Limits("1GB", 1))
+        database = ReductionDatabase(Store(store), reductions(), tmp_path, Limits(limit, 1))
         database.unrestrict([result])
-        database.connection.execute(f"SET memory_limit = '{limit}'")
         return database.write(result, tmp_path / "rows")
 
-    tried.raises(lambda: written("1MB"))
+    tried.raises(lambda: written("3MB"))
     tried.returns(lambda: written("1GB"))
 
 

@@ -13,8 +13,10 @@ import duckdb
 import pytest
 
 from cpmon.cli.main import Status
-from cpmon.core.errors import CpmonError
+from cpmon.core.errors import CpmonError, StoreError
 from cpmon.ingest import ingest
+from cpmon.reduce.engine.database import ReductionDatabase
+from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store, connect
 from cpmon.store.sandbox import guard, sandbox
 from tests.cli.answer import Cpmon
@@ -49,7 +51,7 @@ needs_landlock = pytest.mark.skipif(
 @pytest.fixture
 def unguarded(monkeypatch: pytest.MonkeyPatch) -> None:
     """The guard lets everything through."""
-    monkeypatch.setattr(guard, "guarded", lambda _connection, sql, **_: sql)
+    monkeypatch.setattr(guard, "guarded", lambda _connection, sql, **_: sql.unchecked)
 
 
 @pytest.fixture
@@ -195,3 +197,34 @@ def test_spilling_works_for_one_connection_after_another(store: Store):
     for _ in range(2):
         with connect(store, (), sandbox.Limits("40MB", 2)) as connection:
             assert answer(connection, rows).to_pylist()[0]["n"] == 800_000
+
+
+def test_reductions_write_to_their_scratch_folder_alone(store: Store, place: Path, tmp_path: Path):
+    """Whatever the SQL of a reduction is, the files of the store and beside it stay as they are."""
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    database = ReductionDatabase(store, reductions(), scratch, sandbox.Limits("1GB", 2))
+    before = files(store.root), files(place)
+    for writer in (database, database.writer):
+        for sql in WRITES:
+            for folder in (place, store.root):
+                with pytest.raises(duckdb.Error):
+                    writer.execute(sql.format(to=folder)).fetchall()
+        writer.write_query("SELECT 42 AS a", scratch / "a.parquet")
+    assert (files(store.root), files(place)) == before
+
+
+@needs_landlock
+@pytest.mark.parametrize("folder", ["records", "runs", "reduced"])
+def test_linux_keeps_reductions_from_replacing_what_they_read(
+    store: Store, tmp_path: Path, folder: str
+):
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    (store.root / folder).mkdir(exist_ok=True)
+    database = ReductionDatabase(store, reductions(), scratch, sandbox.Limits("1GB", 2))
+    before = files(store.root)
+    for sql in WRITES:
+        with suppress(duckdb.Error, OSError, CpmonError, StoreError):
+            database.execute(sql.format(to=store.root / folder)).fetchall()
+    assert files(store.root) == before
