@@ -19,7 +19,7 @@ from ..config.moments import find_zone
 from ..core.errors import CpmonError, NothingToReportError, nearest, unknown_of_many
 from ..core.text import counted
 from ..render.printing import Format
-from ..store.catalogue.connection import Connection, levels_of, point
+from ..store.catalogue.connection import Connection, levels_of, point, table_of
 from ..store.scope import Scope
 from .metrics.metric import TIME, MetricKind, ReportColumn
 from .metrics.report_set import Lines, Report, end_column, metric_of, reports
@@ -182,14 +182,15 @@ def _hours(
     is_total = definition.lines is Lines.OBJECT and column.name in definition.total
     value = _over_objects(column) if is_total else possible_sql(column, definition, source)
     begin = f"timezone('{zone.key}', timezone('UTC', {TIME} - INTERVAL 1 HOUR))"
-    table = con.sql(
+    table = table_of(
+        con,
         f"SELECT {TIME}, CAST({value} AS DOUBLE) AS value, max(seconds) AS seconds,"
         f" epoch_us({begin}) // {HOUR_US} AS hour, CAST(sum(doubted) AS BIGINT) AS doubted,"
         f" count(*) AS objects, max(intervals) AS intervals, min(begins) AS begins,"
         f" max(ends) AS ends"
         f" FROM {source.relation} WHERE {where} GROUP BY {TIME} ORDER BY {TIME}",
-        params=values,
-    ).to_arrow_table()
+        values,
+    )
     if not len(table):
         columns = {each.name: each for each in definition.columns}
         whose = " ".join(each.text(columns) for each in span.objects) or f"system {span.system}"

@@ -257,8 +257,9 @@ def _summary(con: duckdb.DuckDBPyConnection, spec: Spec) -> dict[str, Values]:
 
 def _rows(con: duckdb.DuckDBPyConnection, spec: Spec, columns: str, view: str) -> list[Values]:
     sql = f"SELECT {columns} FROM {view} WHERE list_contains(?, run_id)"
-    rows = con.sql(sql, params=[list(spec.measured)])
-    return [dict(zip(rows.columns, row, strict=True)) for row in rows.fetchall()]
+    rows = con.execute(sql, [list(spec.measured)])
+    names = [name for name, *_ in rows.description or ()]
+    return [dict(zip(names, row, strict=True)) for row in rows.fetchall()]
 
 
 def _ratios(spec: Spec, run: str, base: str, printed: Mapping[str, Column]) -> Column:

@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ...store.catalogue.connection import table_of
 from ...store.scope import Scope
 from ..compare.change_test import Array
 from ..metrics import Metric, metrics_of
@@ -84,11 +85,12 @@ def read_rows(
         f" AS {metric.name}"
         for metric in subject.metrics
     )
-    return con.sql(
+    return table_of(
+        con,
         "SELECT interval_end, CAST(epoch(interval_end) AS DOUBLE) AS _end,"
         f" {subject.object or repr('')} AS _object, {columns}"
-        f" FROM {subject.view} WHERE {scope.condition()} AND {condition}"
-    ).to_arrow_table()
+        f" FROM {subject.view} WHERE {scope.condition()} AND {condition}",
+    )
 
 
 def series_of(subject: Subject, rows: pa.Table, scope: Scope) -> Series:

@@ -20,6 +20,7 @@ from ...config import Document, Table
 from ...config.definitions import of_definitions
 from ...config.moments import fixed_offset_s
 from ...core.errors import CpmonError, unknown
+from ...store.catalogue.connection import table_of
 from ..metrics import metric_of
 from ..metrics.metric import TIME, ReportColumn
 from ..metrics.report_set import Lines, Report, end_column, own_documents, reports
@@ -192,7 +193,7 @@ class _Reader:
         report = reports()[name]
         columns = {d.label: column_of(report, d.column) for d in drawn}
         sql, values = self._over_time(report, tuple(columns.values()), ())
-        lines = self.con.sql(sql, params=values).to_arrow_table()
+        lines = table_of(self.con, sql, values)
         return [series_of(lines, column, label) for label, column in columns.items() if len(lines)]
 
     def top(self, drawn: Series, top: int) -> list[pa.Table]:
@@ -206,12 +207,13 @@ class _Reader:
         greatest, ranking = lines_sql(ranked, self.span, source, Asked(over_time=False, top=top))
         sql, values = self._over_time(report, (*keys, column), report.keys)
         same = (f"l.{key} IS NOT DISTINCT FROM g.{key}" for key in report.keys)
-        lines = self.con.sql(
+        lines = table_of(
+            self.con,
             f"SELECT l.*, g.place FROM ({sql}) AS l"
             f" JOIN (SELECT *, row_number() OVER () AS place FROM ({greatest})) AS g"
             f" ON {' AND '.join(same)} ORDER BY g.place, l.{TIME}",
-            params=[*values, *ranking],
-        ).to_arrow_table()
+            [*values, *ranking],
+        )
         tables = (lines.filter(pc.equal(lines["place"], n + 1)) for n in range(top))
         return [
             series_of(table, column, object_name(keys, table.slice(0, 1).to_pylist()[0]))
@@ -231,12 +233,13 @@ class _Reader:
 def runs_points(con: duckdb.DuckDBPyConnection, runs: Sequence[str]) -> Points:
     """The points of the run figure: `object` (the run), `series` and `value` in percent."""
     series = [f"({n}, '{d.label}', s.{d.column})" for n, d in enumerate(RUNS.series)]
-    table = con.sql(
+    table = table_of(
+        con,
         "SELECT s.run_id AS object, v.series, 100 * v.value AS value FROM run_summary AS s,"
         f" LATERAL (VALUES {', '.join(series)}) AS v (n, series, value)"
         " WHERE list_contains($1, s.run_id) ORDER BY list_position($1, s.run_id), v.n",
-        params=[list(runs)],
-    ).to_arrow_table()
+        [list(runs)],
+    )
     return Points(table, tuple(drawn.label for drawn in RUNS.series))
 
 

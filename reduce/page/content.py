@@ -23,7 +23,7 @@ from ...core.errors import CpmonError, NothingToReportError, unknown
 from ...core.grace_period import GRACE, INSIDE, day_bounds
 from ...core.sql import name as quoted
 from ...core.text import counted
-from ...store.catalogue.connection import point, result_of
+from ...store.catalogue.connection import point, result_of, table_of
 from ...store.scope import ALL
 from ..metrics.metric import HEX, TIME, ReportColumn
 from ..metrics.report_set import Lines, Report, reports
@@ -243,7 +243,7 @@ def _groups(read: Read, window: Window, links: Links) -> list[Group]:
 def _rows(con: duckdb.DuckDBPyConnection, file: str, *parameters: Any) -> list[dict[str, Any]]:
     """The rows of a SQL file of this folder."""
     sql = (files(__package__) / file).read_text(encoding="utf-8")
-    rows: list[dict[str, Any]] = con.sql(sql, params=[*parameters]).to_arrow_table().to_pylist()
+    rows: list[dict[str, Any]] = table_of(con, sql, parameters).to_pylist()
     return rows
 
 

@@ -23,7 +23,7 @@ from ...core.errors import CpmonError, NothingToReportError, nearest, unknown, u
 from ...core.sql import UserSql
 from ...core.sql import name as quoted
 from ...core.text import counted, length_of_time
-from ...store.catalogue.connection import point, systems_of
+from ...store.catalogue.connection import point, systems_of, table_of
 from ...store.results.lineage import lineages
 from ...store.scope import Scope
 from ..metrics.metric import TIME, MetricKind
@@ -313,7 +313,7 @@ def _lines(
     doubted = DOUBTS in (column.name for column in reduction(shown.reduction).columns)
     sql, values = report_sql(shown, span, source, asked, doubted=doubted)
     try:
-        return con.sql(sql, params=values).to_arrow_table()
+        return table_of(con, sql, values)
     except (duckdb.BinderException, duckdb.ConversionException, duckdb.CatalogException) as error:
         if not asked.where:
             raise

@@ -30,7 +30,7 @@ from ...config.values import Minutes, Names, Number, Text
 from ...core.errors import CpmonError, fold, nearest, unknown
 from ...core.sql import UserSql
 from ...schemas.registry import tables
-from ...store.catalogue.connection import run_restricted
+from ...store.catalogue.connection import table_of
 from ...store.sandbox.guard import guarded
 from ..reductions.reductions import reductions, tables_of
 from .layout_checks import LayoutCheck, is_of_layouts, landed_tables, layout_rules, sampled_tables
@@ -249,9 +249,7 @@ class Rule(RuleKeys, frozen=True, kw_only=True):
             CpmonError: it fails.
         """
         with self.evaluated():
-            return run_restricted(
-                con, sql, lambda: con.sql(sql, params=list(values)).to_arrow_table()
-            )
+            return table_of(con, sql, values)
 
     @contextmanager
     def evaluated(self) -> Iterator[None]:

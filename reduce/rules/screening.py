@@ -22,7 +22,7 @@ from ...schemas.arrow import owner_keys, schema_of, syncs
 from ...schemas.field import WIDEST, Field, Role
 from ...schemas.layout import Layout
 from ...schemas.owners import ELAPSED, Parts, limit_of, owner_of, parts_of
-from ...store.catalogue.connection import run_restricted
+from ...store.catalogue.connection import run_restricted, table_of
 from ...store.scope import Scope
 from ...store.views.interval import (
     LATE,
@@ -114,12 +114,8 @@ class Screening:
         if not conditions:
             return np.empty(0, np.uint64)
         met = f"SELECT DISTINCT {owner_hash(layout)} AS _owner FROM monitor.{name(layout.name)}"
-        rows = _fetched(self._con, f"{met} WHERE {' OR '.join(conditions)}")
+        rows = table_of(self._con, f"{met} WHERE {' OR '.join(conditions)}")
         return np.asarray(rows.column("_owner").to_numpy(), np.uint64)
-
-
-def _fetched(con: duckdb.DuckDBPyConnection, sql: str) -> pa.Table:
-    return run_restricted(con, sql, lambda: con.sql(sql).to_arrow_table())
 
 
 def _rows_sql(layout: Layout, ends: Ends) -> str:
@@ -162,7 +158,7 @@ class Ends:
     @classmethod
     def in_scope(cls, con: duckdb.DuckDBPyConnection, scope: Scope) -> Ends:
         """The ends that a connection shows, those of a scope to be judged."""
-        rows = _fetched(
+        rows = table_of(
             con,
             "SELECT DISTINCT system, epoch_us(interval_end) AS end_us,"
             f" epoch_us(previous_end) AS previous_us, {scope.condition()} AS is_inside"

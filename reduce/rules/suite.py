@@ -24,7 +24,7 @@ import pyarrow as pa
 from ...core.errors import CpmonError
 from ...core.sql import name, text
 from ...store import Store
-from ...store.catalogue.connection import run_restricted
+from ...store.catalogue.connection import table_of
 from ...store.results.reduced import kept
 from ...store.scope import Scope
 from ..metrics.metric import TIME
@@ -124,7 +124,7 @@ def _frame(
     elif run is not None and "run_id" in columns:
         condition = f"run_id = {text(run)}"
     sql = f"SELECT {', '.join(['*', *most])} FROM {name(reduction.name)} WHERE {condition}"
-    return run_restricted(con, sql, lambda: con.sql(sql).to_arrow_table())
+    return table_of(con, sql)
 
 
 def _validated(

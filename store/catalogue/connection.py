@@ -35,6 +35,8 @@ from ..views.landed_views import is_landed, landed_views
 from ..views.views import Documented, View
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from ..views.views import View
 
 Result = TypeVar("Result")
@@ -89,10 +91,12 @@ class Connection(_Base):
         """
         self.store = store
         self._duckdb = database(store)
-        self._landed = Relations(self._duckdb.execute, store, views_only=views_only)
-        self._duckdb.execute(f"CREATE SCHEMA {ROLLUPS}")
+        self._is_sealed = False
+        self._landed = Relations(self._run, store, views_only=views_only)
+        self._run(f"CREATE SCHEMA {ROLLUPS}")
         if not views_only:
             seal(self._duckdb, store, limits or Limits())
+            self._is_sealed = True
         self._views = {view.name: view for view in views}
         self._reduced = () if live else tuple(views)
         self._every_result = self.results = KeptResults(store, self._reduced)
@@ -144,7 +148,13 @@ class Connection(_Base):
     def execute(self, query: Any, parameters: Any = None) -> duckdb.DuckDBPyConnection:
         """Runs a statement, after creating the relations that it names."""
         self.make_named(query)
-        return self._duckdb.execute(query, parameters)
+        return self._run(query, parameters)
+
+    def _run(self, query: Any, parameters: Any = None) -> duckdb.DuckDBPyConnection:
+        """Runs a statement, in the sandbox if there is one."""
+        if not self._is_sealed:
+            return self._duckdb.execute(query, parameters)
+        return run(self._duckdb, lambda: self._duckdb.execute(query, parameters))
 
     def sql(self, query: Any, **options: Any) -> duckdb.DuckDBPyRelation:
         """Relation of a query, after creating the relations that it names."""
@@ -219,7 +229,7 @@ class Connection(_Base):
         if self._standing.get(relation) != select:
             # Not a temporary table of this name, as `pinned` creates.
             place = relation_name(relation if "." in relation else f"main.{relation}")
-            self._duckdb.execute(f"CREATE OR REPLACE {kind} memory.{place} AS {select}")
+            self._run(f"CREATE OR REPLACE {kind} memory.{place} AS {select}")
             self._standing[relation] = select
         self._made[relation] = kind
 
@@ -306,6 +316,15 @@ def run_restricted(
     if isinstance(connection, Connection):
         connection.make_named(statement)
     return run(connection, work)
+
+
+def table_of(
+    connection: duckdb.DuckDBPyConnection, query: str, values: Sequence[Any] = ()
+) -> pa.Table:
+    """The rows of a query, computed in the sandbox. `values`: of its parameters."""
+    return run_restricted(
+        connection, query, lambda: connection.sql(query, params=[*values]).to_arrow_table()
+    )
 
 
 def connect(store: Store, views: Sequence[View] = (), limits: Limits | None = None) -> Connection:

@@ -197,7 +197,7 @@ def run(connection: duckdb.DuckDBPyConnection, work: Callable[[], Result]) -> Re
     """Runs some work of a connection in a sandboxed thread, and returns its result.
 
     A separate thread also lets Python handle Ctrl-C while DuckDB works. Work of several
-    connections runs at the same time; it must not wait for other work of this kind.
+    connections runs at the same time; work within such work runs in its thread.
 
     Raises:
         KeyboardInterrupt: the user interrupted it; the work has ended.
@@ -220,7 +220,9 @@ class RestrictedThreads:
         self._pool = ThreadPoolExecutor(max_workers=most, thread_name_prefix="cpmon-sql")
 
     def run(self, connection: duckdb.DuckDBPyConnection, work: Callable[[], Result]) -> Result:
-        """As `sandbox.run`, in one of these threads."""
+        """As `sandbox.run`, in one of these threads; in a restricted thread right there."""
+        if hasattr(_thread, "is_restricted"):
+            return work()
         answer = self._pool.submit(self._restricted, work)
         try:
             return answer.result()

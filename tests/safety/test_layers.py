@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import duckdb
@@ -18,6 +19,7 @@ from cpmon.ingest import ingest
 from cpmon.reduce.engine.database import ReductionDatabase
 from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store, connect
+from cpmon.store.catalogue.connection import table_of
 from cpmon.store.sandbox import guard, sandbox
 from tests.cli.answer import Cpmon
 from tests.dumps import dump, interval
@@ -197,6 +199,22 @@ def test_spilling_works_for_one_connection_after_another(store: Store):
     for _ in range(2):
         with connect(store, (), sandbox.Limits("40MB", 2)) as connection:
             assert answer(connection, rows).to_pylist()[0]["n"] == 800_000
+
+
+@needs_landlock
+@pytest.mark.parametrize("threads", [1, 2])
+def test_what_reports_and_pages_run_replaces_nothing(store: Store, threads: int):
+    (store.root / "runs").mkdir(exist_ok=True)
+    before = files(store.root)
+    with connect(store, reductions(), sandbox.Limits("1GB", threads)) as connection:
+        for sql in WRITES:
+            for folder in ("records", "runs"):
+                copy = sql.format(to=store.root / folder)
+                for ask in (connection.execute, partial(table_of, connection)):
+                    with suppress(duckdb.Error, OSError):
+                        ask(copy)
+        assert files(store.root) == before
+        assert connection.execute("SELECT count(*) FROM meta.dump").fetchall() == [(1,)]
 
 
 def test_reductions_write_to_their_scratch_folder_alone(store: Store, place: Path, tmp_path: Path):
