@@ -180,9 +180,11 @@ def answer(connection: Connection, query: str, parameters: Mapping[str, Any]) ->
 
 
 def as_frame(table: pa.Table) -> pl.DataFrame:
-    """An Arrow table as a polars DataFrame."""
+    """An Arrow table as a polars DataFrame; infinite times, and years beyond 9999, make texts."""
     import polars as pl
 
-    frame = pl.from_arrow(table)
+    from ..render.render import without_odd_times
+
+    frame = pl.from_arrow(without_odd_times(table))
     assert isinstance(frame, pl.DataFrame)
     return frame

@@ -26,6 +26,7 @@ from ..core.memory import memory_error
 from ..core.sql import name as quoted
 from ..core.sql import text as literal
 from ..core.text import one_line, printable
+from .odd_times import has_odd_times
 from .text import GAP, markdown_table, text_lines, widths_of
 from .xlsx import Column, Sheet, workbook
 
@@ -142,6 +143,12 @@ def _spelled(table: pa.Table, sql_of: Callable[[str, pa.DataType], str]) -> pa.T
         if sql:
             table = table.set_column(n, table.column_names[n], made.column(f"c{n}"))
     return table
+
+
+def without_odd_times(table: pa.Table) -> pa.Table:
+    """A table whose times a datetime can have: columns with others are texts, as in CSV."""
+    odd = {f"c{n}" for n, column in enumerate(table.columns) if has_odd_times(column)}
+    return _spelled(table, lambda column, kind: _flat_sql(column, kind) if column in odd else "")
 
 
 def _span_sql(column: str, kind: pa.DataType) -> str:

@@ -16,6 +16,7 @@ from ..core.errors import CpmonError
 from ..reduce.metrics.metric import TIME
 from ..reduce.page.chart import POINTS, Chart, ChartKind, Points, with_gaps
 from ..reduce.page.drawing import over_time, svg
+from ..render.odd_times import known_times
 from ..render.render import cell_texts, is_number, render_parts
 
 MOST_SHOWN = 1_000
@@ -131,7 +132,7 @@ def _chart(table: pa.Table) -> str:
     if table.num_columns < 2 or len(table) < 2:
         return ""
     time, *order = table.column_names
-    clock = table.column(0).cast(pa.timestamp("us"), safe=False)
+    clock = known_times(table.column(0)).cast(pa.timestamp("us"), safe=False)
     series = [_series(clock, table.column(n), name) for n, name in enumerate(order, start=1)]
     points = Points(pa.concat_tables(series), tuple(order))
     if points.is_empty:

@@ -60,3 +60,14 @@ def test_a_chart_has_the_numbers_over_the_first_times():
     table = pa.table({"n": [1, 2, 3], "t": times, "name": ["a", "b", "c"], "m": [3.0, 2.0, 1.0]})
     assert "n, m over t" in read_answer([table.slice(0, 2), table.slice(2)], go_on).chart
     assert read_answer([table.select(["n", "name"])], go_on).chart == ""
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_infinite_times_are_texts_in_rows_and_no_places_in_a_chart(unit: str):
+    infinite = [2**63 - 1, 1 - 2**63]
+    times = pa.array([0, 60, 120], pa.timestamp("s")).cast(pa.timestamp(unit))
+    odd = pa.array([*times.cast(pa.int64()).to_pylist(), *infinite], pa.timestamp(unit))
+    answer = read_answer([pa.table({"t": odd, "n": [1.0, 2.0, 3.0, 9e9, -9e9]})], go_on)
+    assert [row[0] for row in answer.rows[3:]] == ["infinity", "-infinity"]
+    plain = read_answer([pa.table({"t": times, "n": [1.0, 2.0, 3.0]})], go_on)
+    assert answer.chart == plain.chart and "<svg" in plain.chart
