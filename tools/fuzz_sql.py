@@ -2,17 +2,20 @@
 
 Texts are made from a grammar: queries, statements that write, and EXPLAIN before either, with
 comments, quotes, dollar strings, blanks of Unicode and nested CTEs between and around them. Each is
-asked as `cpmon query` asks it. Nothing may change but the answer: no file of the store, the working
-directory, the home and temporary folders, no variable of the environment, no child process. What is
-raised but an error of the user is a fault as well. A text is made again by its number and the seed:
---only NUMBER.
+asked as `cpmon query` asks it; every twentieth is written into definitions of a site, in the place
+of a reduction or of the expression of a metric, and that reduction is asked. Nothing may change but
+the answer: no file of the store, the working directory, the home and temporary folders, no variable
+of the environment, no child process. What is raised but an error of the user is a fault as well. A
+text is made again by its number and the seed: --only NUMBER.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import random
+import re
 import sys
 import tempfile
 from collections import Counter
@@ -20,6 +23,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from cpmon.config.definitions import Definitions, use
 from cpmon.core.errors import CpmonError
 from cpmon.reduce.reductions.reductions import reductions
 from cpmon.render.render import render_parts
@@ -29,6 +33,10 @@ from cpmon.store.catalogue.answers import ask
 COUNT = 100_000
 LOOK_EVERY = 200
 """Texts between two looks at all folders; the texts since the last one are then told."""
+DEFINED_EVERY = 20
+"""Texts of which one becomes a part of definitions, which takes a hundred times as long to ask."""
+DERIVED = re.compile(r"/\.cache/cpmon(/\w+\.msgpack)?$")
+"""What cpmon keeps of definitions; SQL could write it no more than other files of the cache."""
 DEEPEST = 3
 SECRET = "4711-do-not-tell"
 
@@ -101,6 +109,49 @@ WRITES = (
     "VACUUM",
     "BEGIN",
 )
+SELECT = """\
+SELECT s.system,
+       s.interval_end,
+       s.seconds,
+       -- Pages moved below 2 GB. NULL where it is not known.
+       s.plsmvb2g AS pages,
+       s.doubts
+FROM interval.sytrsp AS s
+"""
+EXPRESSION = "pages / nullif(seconds, 0)"
+REDUCTION = """\
+-- A reduction of a site.
+CREATE OR REPLACE VIEW own AS
+{select}
+"""
+METRIC = """\
+[[metric]]
+name = "own_rate"
+views = ["own"]
+kind = "ratio"
+numerator = "pages"
+denominator = "seconds"
+expression = {expression}
+format = "1"
+heading = "Own"
+low = "0"
+meaning = "A rate of a site."
+"""
+LEAVES = (
+    "",
+    " ",
+    ")",
+    "))",
+    "; ",
+    "); ",
+    ")); ",
+    ", ",
+    " -- ",
+    "\n)",
+    " UNION ALL ",
+    " AS a FROM own; ",
+)
+"""What may lead from an honest part of a statement to the text behind it."""
 
 
 class Grammar:
@@ -115,6 +166,16 @@ class Grammar:
         statements = [self._explained() for _ in range(self._random.choice((1, 1, 1, 1, 2, 3)))]
         text = self._blank(0.3) + f"{self._blank(0.2)};{self._blank(0.2)}".join(statements)
         return text + self._random.choice(("", "", "", ";", self._blank(0.8)))
+
+    def definitions(self) -> Definitions:
+        """Definitions of a site with a text in the place of a reduction or an expression."""
+        honest = {"select": SELECT, "expression": EXPRESSION}
+        place = self._pick(*honest)
+        begin = self._pick(honest[place], honest[place], "")
+        written = honest | {place: begin + self._pick(*LEAVES) + self.text()}
+        metric = METRIC.format(expression=json.dumps(written["expression"]))
+        views = REDUCTION.format(select=written["select"])
+        return Definitions("site", (("own.sql", views), ("own.toml", metric)))
 
     def _pick(self, *choices: str) -> str:
         return self._random.choice(choices)
@@ -204,11 +265,15 @@ class Fuzzer:
         (folder / "home" / "secret.txt").write_text(f"a\n{SECRET}\n")
 
     def text(self, number: int) -> str:
-        """The text of a number; always the same."""
+        """The text of a number, or the definitions that are made with it; always the same."""
+        grammar = self._grammar(number)
+        if number % DEFINED_EVERY:
+            return grammar.text()
+        return "".join(text for _, text in grammar.definitions().texts)
+
+    def _grammar(self, number: int) -> Grammar:
         to = ("store", "store/records", "store/runs", "home", "tmp", "cwd")[number % 6]
-        return Grammar(
-            number, self._seed, str(self._folder / to), str(self._folder / "home")
-        ).text()
+        return Grammar(number, self._seed, str(self._folder / to), str(self._folder / "home"))
 
     def run(self, numbers: range) -> list[str]:
         """What the texts of some numbers changed, and those that failed; there should be none."""
@@ -219,7 +284,10 @@ class Fuzzer:
             for number in numbers:
                 text = self.text(number)
                 try:
-                    answer = b"".join(render_parts(ask(connection, text), "json"))
+                    if number % DEFINED_EVERY:
+                        answer = b"".join(render_parts(ask(connection, text), "json"))
+                    else:
+                        answer = self._answer_of_own(number)
                 except CpmonError as error:
                     self.counts[" ".join(error.problem.partition(":")[0].split()[:4])] += 1
                 except Exception as error:  # noqa: BLE001 - a failure of cpmon, and the next text
@@ -237,12 +305,21 @@ class Fuzzer:
                         before = after
         return wrong
 
+    def _answer_of_own(self, number: int) -> bytes:
+        """What the reduction of a site answers whose definitions have the text of a number."""
+        use(self._grammar(number).definitions())
+        try:
+            with connect(self.store, reductions()) as connection:
+                return b"".join(render_parts(ask(connection, "FROM own"), "json"))
+        finally:
+            use(Definitions())
+
     def _state(self) -> dict[str, str]:
         """Everything that no text may change."""
         files = {
             str(file): f"{file.lstat().st_size} {file.lstat().st_mtime_ns}"
             for file in self._folder.rglob("*")
-            if "spill-" not in str(file)
+            if "spill-" not in str(file) and not DERIVED.search(str(file))
         }
         tasks = Path("/proc/self/task")
         children = [(task / "children").read_text() for task in tasks.glob("*")]
