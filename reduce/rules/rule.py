@@ -28,10 +28,12 @@ from ...config.document import read_values
 from ...config.settings import FILE
 from ...config.values import Minutes, Names, Number, Text
 from ...core.errors import CpmonError, fold, nearest, unknown
+from ...core.memory import memory_error
 from ...core.sql import UserSql
 from ...schemas.registry import tables
 from ...store.catalogue.connection import table_of
 from ...store.sandbox.guard import guarded
+from ...store.views.database import storage_error
 from ..reductions.reductions import reductions, tables_of
 from .layout_checks import LayoutCheck, is_of_layouts, landed_tables, layout_rules, sampled_tables
 
@@ -253,7 +255,7 @@ class Rule(RuleKeys, frozen=True, kw_only=True):
 
     @contextmanager
     def evaluated(self) -> Iterator[None]:
-        """Names the rule in the error of a query that fails in the block.
+        """Names the rule in the error of a query that fails in the block by a fault of its own.
 
         Raises:
             CpmonError: it fails.
@@ -261,7 +263,8 @@ class Rule(RuleKeys, frozen=True, kw_only=True):
         try:
             yield
         except duckdb.Error as error:
-            raise self.failed(str(error).partition("\n\nLINE")[0]) from None
+            not_of_rule = memory_error(error) or storage_error(error)
+            raise not_of_rule or self.failed(str(error).partition("\n\nLINE")[0]) from None
 
     def check_parts(self) -> None:
         """Check that tables and columns exist, and that the keys are consistent.
