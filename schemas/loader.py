@@ -33,8 +33,15 @@ COMMON = frozenset(
 """Columns of tables and views that are no fields."""
 
 
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
+"""Names of tables, which are those of files too, and of columns."""
+
+
 def check_names(name: str, rows: list[Row]) -> None:
-    """Check that names are unique, and that none is that of a common column."""
+    """Check that names can be those of columns, are unique, and not that of a common column."""
+    strange = [row["name"] for row in rows if row["name"] != "*" and not _is_name(row["name"])]
+    if strange:
+        raise _no_name(f"{name}: a name cannot be that of a column", strange[0])
     named = [
         row["name"]
         for row in rows
@@ -153,6 +160,11 @@ def read(root: Path) -> Sources:
     names: dict[tuple[str, str], str] = {}
     for row in records:
         domain, record, dsect = row["domain"], row["record"], row["dsect"]
+        try:
+            _check_record(row)
+        except LayoutError as error:
+            error.place = str(root / "records.csv")
+            raise
         first = names.setdefault((domain, record), dsect)
         if first != dsect:
             raise LayoutError(
@@ -169,6 +181,30 @@ def read(root: Path) -> Sources:
         _rows(root / "lengths.csv", LENGTH_COLUMNS),
         {file.stem: _rows(file, COLUMNS) for file in layout_files(root)},
     )
+
+
+def _check_record(row: Row) -> None:
+    """Check number, name and last release of a record, also of one without a layout."""
+    for column, most in (("domain", 2**8), ("record", 2**16)):
+        # Not 007: a number is that of one record as it is written.
+        if not re.fullmatch(r"0|[1-9][0-9]{0,4}", row[column]) or int(row[column]) >= most:
+            raise LayoutError(
+                f"the {column} of a record is no number of one",
+                expected=f"0 to {most - 1}",
+                found=row[column],
+            )
+    if not _is_name(row["dsect"]):
+        raise _no_name("the name of a record cannot be that of a table", row["dsect"])
+    check_bounds("", row["until"], row["dsect"])
+
+
+def _is_name(text: str) -> bool:
+    return _NAME.fullmatch(text) is not None
+
+
+def _no_name(problem: str, found: str) -> LayoutError:
+    expected = "up to 63 letters a to z, digits and _, of which a letter is the first"
+    return LayoutError(problem, expected=expected, found=found or "nothing")
 
 
 def layout_files(root: Path) -> list[Path]:
@@ -208,7 +244,12 @@ def _rows(file: Path, columns: Sequence[str]) -> list[Row]:
             expected=",".join(columns),
             found=",".join(named),
         )
-    rows = list(reader)
+    try:
+        rows = list(reader)
+    except csv.Error as error:
+        raise LayoutError(
+            "a layout file cannot be read", place=str(file), found=str(error)
+        ) from None
     for number, row in enumerate(rows, 2):
         if None in row or None in row.values():
             raise LayoutError(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import accumulate
 from tempfile import TemporaryFile
@@ -31,6 +33,7 @@ MOST_COUNTED = 1_000_000
 """Rows are counted up to this number."""
 MOST_BYTES = 2**30
 """Maximum size of a file."""
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 FILES = {
     "csv": "text/csv; charset=utf-8",
     "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
@@ -155,23 +158,39 @@ def write_answer(parts: Iterable[pa.Table], format: str, check: Callable[[], Non
     """Writes a result as a file of one of FILES, which has no name and goes when it is closed.
 
     Raises:
-        CpmonError: it would be larger than MOST_BYTES, or the format cannot express a value.
+        CpmonError: it would be larger than MOST_BYTES, the format cannot express a value, or there
+            is no room for temporary files.
     """
-    file, size = TemporaryFile(), 0  # noqa: SIM115 - the answer reads and closes it
+    file = TemporaryFile()  # noqa: SIM115 - the answer reads and closes it
     try:
-        for piece in render_parts(parts, format):
-            check()
-            size += len(piece)
-            if size > MOST_BYTES:
-                raise CpmonError(
-                    "the answer is too large to be downloaded",
-                    code="answer-too-large",
-                    expected=f"at most {MOST_BYTES:,} bytes",
-                    remedy="select less, or write it by cpmon query -o FILE",
-                )
-            file.write(piece)
-    except BaseException:
-        file.close()
+        _fill(file, render_parts(parts, format), check)
+    except BaseException as error:
+        with suppress(OSError):  # closing writes, too
+            file.close()
+        if isinstance(error, OSError) and error.errno in _NO_ROOM:
+            raise CpmonError(
+                "the server has no room for the file of this answer",
+                code="answer-not-writable",
+                found=error.strerror,
+                effect="nothing was sent; pages are answered as before",
+                remedy="make room for temporary files of the server (TMPDIR), or write it by cpmon"
+                " query -o FILE",
+            ) from None
         raise
-    file.seek(0)
     return file
+
+
+def _fill(file: IO[bytes], pieces: Iterable[bytes], check: Callable[[], None]) -> None:
+    size = 0
+    for piece in pieces:
+        check()
+        size += len(piece)
+        if size > MOST_BYTES:
+            raise CpmonError(
+                "the answer is too large to be downloaded",
+                code="answer-too-large",
+                expected=f"at most {MOST_BYTES:,} bytes",
+                remedy="select less, or write it by cpmon query -o FILE",
+            )
+        file.write(piece)
+    file.seek(0)  # which writes the rest

@@ -11,12 +11,19 @@ from pathlib import Path
 
 import pytest
 
+from cpmon.cli.main import Status
+from cpmon.ingest import ingest
+from cpmon.store import Store
+from tests.batch.site import make_site
 from tests.faults.conftest import Victim, check_tidy, dump_of, rows, undisturbed
 from tests.faults.test_kills import make_old, new_dump, whole_dumps
+from tests.serve.conftest import ROOT as PROJECT
+from tests.serve.conftest import Start, servers
 
 POINTS = 50
 PAGE = 4096
 ROOM = 64 << 20
+SAMPLES = PROJECT / "sample-data" / "timer"
 
 
 @dataclass
@@ -33,6 +40,12 @@ class Disk:
     def used(self) -> int:
         """Bytes that are taken."""
         return shutil.disk_usage(self.path).used
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    with servers() as begin:
+        yield begin
 
 
 @pytest.fixture
@@ -123,6 +136,53 @@ def test_a_read_only_store_is_read(victim: Victim, disk: Disk, tmp_path: Path):
     assert victim.run(first, store)[0] == 0
     disk.change("ro")
     assert rows(store) == undisturbed(tmp_path, [first])
+
+
+@pytest.mark.slow
+def test_a_batch_on_a_full_disk_leaves_what_came_for_the_next_one(
+    disk: Disk, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    site, full, moments = make_site(disk.path, monkeypatch), 0, random.Random(6)
+    for number in range(3):
+        dump = site.put(f"{number}.mon", dump_of(number))
+        status = Status.FAILED
+        while status not in (Status.DONE, Status.WARNINGS):
+            disk.change(f"size={disk.used + moments.randrange(PAGE, 200 * PAGE, PAGE)}")
+            status = site.batch()
+            told = capfd.readouterr().err
+            assert dump.exists(), told
+            if status not in (Status.DONE, Status.WARNINGS):
+                assert status in (Status.FAILED, Status.USAGE) and "is full" in told, told
+                assert "Traceback" not in told and "failure of cpmon" not in told, told
+                full += 1
+            disk.change(f"size={ROOM}")
+    assert full > 2
+    assert site.batch() in (Status.DONE, Status.WARNINGS)
+    dumps = [new_dump(tmp_path, number) for number in range(3)]
+    assert rows(site.store) == undisturbed(tmp_path, dumps)
+    assert not [*(site.store / "staging").iterdir()]
+
+
+@pytest.mark.slow
+def test_a_server_on_a_full_disk_shows_pages_and_says_why_there_is_no_file(
+    disk: Disk, start: Start
+):
+    shutil.copytree(SAMPLES, disk.path / "dumps")
+    store = Store(disk.path / "store", create=True)
+    ingest(disk.path / "dumps" / "2600NP.mon.zst", store)
+    folders = {"TMPDIR": disk.path / "tmp", "XDG_CACHE_HOME": disk.path / "cache"}
+    for folder in folders.values():
+        folder.mkdir()
+    server = start(store.root, **{name: str(folder) for name, folder in folders.items()})
+    assert server.get("").status == 200
+    disk.change(f"size={disk.used + 64 * PAGE}")
+    for format in ("csv", "xlsx"):
+        answer = server.get(f"query.{format}", sql="FROM interval.useact")
+        assert answer.status == 400 and "no room for the file" in answer.text
+    assert server.get("page", run="2600NP").status == 200
+    assert server.get("query", sql="FROM interval.useact").status == 200
+    disk.change(f"size={ROOM}")
+    assert server.get("query.csv", sql="FROM interval.useact").status == 200
 
 
 def test_the_dumps_of_these_tests_differ():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -57,4 +58,17 @@ def test_a_large_answer_is_written_by_query(
     monkeypatch.setattr(answer, "MOST_BYTES", 10)
     with pytest.raises(CpmonError, match="too large"):
         answer.write_answer([pa.table({"n": range(100)})], "csv", lambda: None)
+    tried.works("query", "from range(100)", "--store", landed, "-o", tmp_path / "n.csv")
+
+
+@tries("answer-not-writable")
+def test_an_answer_without_room_is_written_by_query(
+    tried: Attempt, landed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    import pyarrow as pa
+
+    monkeypatch.setattr(answer, "TemporaryFile", partial(Path("/dev/full").open, "r+b"))
+    for format in answer.FILES:
+        with pytest.raises(CpmonError, match="no room"):
+            answer.write_answer([pa.table({"n": range(100_000)})], format, lambda: None)
     tried.works("query", "from range(100)", "--store", landed, "-o", tmp_path / "n.csv")

@@ -17,12 +17,12 @@ from datetime import date
 from hashlib import sha256
 from html import unescape
 from pathlib import Path
-from shutil import copy
 from urllib.parse import parse_qs, quote, urlsplit
 
 import polars
 import pytest
 
+from cpmon.cli.main import Status, run
 from cpmon.config import Settings
 from cpmon.ingest import ingest
 from cpmon.reduce.engine.reducing import reduce
@@ -30,6 +30,7 @@ from cpmon.reduce.reductions.reductions import reductions
 from cpmon.serve.connections import MOST_CONNECTIONS
 from cpmon.serve.work import MOST_WAITING
 from cpmon.store import Store
+from cpmon.store.dumps.compaction import compact, months
 from cpmon.store.results.reduced import LEVELS
 from cpmon.store.results.retention import Retention, plan, prune
 from tests.serve.conftest import ROOT, Answer, Server, Start
@@ -363,10 +364,16 @@ def test_twenty_readers_get_answers_while_a_store_grows(start: Start, tmp_path: 
 
 
 @pytest.mark.slow
-def test_figures_stay_the_same_while_a_store_is_reduced_and_pruned(start: Start, tmp_path: Path):
+def test_figures_stay_the_same_while_a_store_is_reduced_merged_and_pruned(
+    start: Start, tmp_path: Path
+):
     store = Store(tmp_path / "store", create=True)
-    # Without its run file: what runs are measured on is not pruned.
-    ingest(Path(copy(ROOT / "sample-data" / "timer" / "2600NP.mon.zst", tmp_path)), store)
+    # Two of a month and one of a later one, without run files: what runs are measured on stays.
+    parts = (("2600NP", "--until", "14:01"), ("2600NP", "--since", "14:01"), ("3600P1",))
+    for name, *span in parts:
+        whole, dump = ROOT / "sample-data" / "timer" / f"{name}.mon.zst", tmp_path / "part.mon"
+        assert run(["slice", str(whole), *span, "-o", str(dump)]) is Status.DONE
+        ingest(dump, store)
     server, done = start(store.root), threading.Event()
     sql = "select interval_end, total_util from system_summary_by_time order by all"
 
@@ -385,12 +392,13 @@ def test_figures_stay_the_same_while_a_store_is_reduced_and_pruned(start: Start,
         readers = [pool.submit(read) for _ in range(4)]
         try:
             reduce(store, (), Settings())
+            assert compact(store, months(store)).dumps == 2
             aged = Retention(dict.fromkeys(LEVELS), raw=1)
             prune(store, plan(store, reductions(), aged, date(2003, 1, 1)))
         finally:
             done.set()
         assert {body for reader in readers for body in reader.result()} == {before}
-    assert [dump.pruned for dump in store.dumps()] == [True]
+    assert [dump.pruned for dump in store.dumps()] == [True] * 3
 
 
 def test_requests_are_printed_with_verbose_only_and_without_the_token(start: Start, store: Path):
