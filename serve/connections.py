@@ -11,12 +11,16 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 MOST_CONNECTIONS = 200
 MOST_OF_ADDRESS = MOST_CONNECTIONS // 2
 """Connections of one address of another machine. Those of this machine may be a proxy's."""
+STALLED_S = 60
+"""Seconds for an answer whose reader takes less than some 50 kB of it in them."""
 REQUEST_S = 10
 """Seconds in which a request has to arrive, from the connection or the answer before on."""
 
 
 class ReaderConnection(H11Protocol):
     """A connection that is closed if its request takes too long, or if others need its place.
+
+    It is also if its reader does not take the answer, which would hold the place for ever.
 
     Where there are too many connections, of all or of one address, the one that waits for its
     request for longest is closed. So silent ones keep nobody else away.
@@ -25,6 +29,7 @@ class ReaderConnection(H11Protocol):
     since = 0.0
     """When it began to wait for a request, by the clock of the loop."""
     _late: asyncio.TimerHandle | None = None
+    _stalled: asyncio.TimerHandle | None = None
 
     @property
     def waits(self) -> bool:
@@ -48,10 +53,22 @@ class ReaderConnection(H11Protocol):
         self._wait()
         super().on_response_complete()
 
+    def pause_writing(self) -> None:
+        """Begins to wait for the reader, who has much of the answer to take."""
+        super().pause_writing()
+        self._stalled = self.loop.call_later(STALLED_S, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """Goes on, as the reader has taken some."""
+        super().resume_writing()
+        if self._stalled is not None:
+            self._stalled.cancel()
+
     def connection_lost(self, exc: Exception | None) -> None:
         """Waits no longer."""
-        if self._late is not None:
-            self._late.cancel()
+        for timer in (self._late, self._stalled):
+            if timer is not None:
+                timer.cancel()
         super().connection_lost(exc)
 
     @property
@@ -67,7 +84,8 @@ class ReaderConnection(H11Protocol):
 
     def _end_waiting(self) -> None:
         if self.waits:
-            self.transport.close()
+            self.transport.close()  # which waits until the reader has taken the last answer
+            self._stalled = self.loop.call_later(STALLED_S, self.transport.abort)
 
 
 def _close_one(connections: set[ReaderConnection], last: ReaderConnection | None) -> None:

@@ -164,7 +164,10 @@ class Transport(asyncio.Transport):
 
     def __init__(self, address: str) -> None:
         super().__init__({"peername": (address, 1), "sockname": ("127.0.0.1", 1)})
-        self.closed = False
+        self.closed = self.aborted = False
+
+    def abort(self) -> None:
+        self.aborted = True
 
     def is_closing(self) -> bool:
         return self.closed
@@ -192,6 +195,22 @@ async def test_a_connection_without_a_request_is_closed(monkeypatch: pytest.Monk
     silent.data_received(b"GET / HTTP/1.1\r\n")  # and slow ones
     await asyncio.sleep(0.3)
     assert transport.closed
+
+
+async def test_an_answer_that_is_not_taken_is_dropped(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(connections, "STALLED_S", 0.05)
+    readers = Readers()
+    slow, of_slow = readers.connect("127.0.0.1")
+    taking, of_taking = readers.connect("127.0.0.1")
+    for connection in (slow, taking):
+        connection.pause_writing()
+    taking.resume_writing()
+    monkeypatch.setattr(connections, "REQUEST_S", 0.05)
+    _, of_last = readers.connect("127.0.0.1")
+    await asyncio.sleep(0.3)
+    assert of_slow.aborted
+    assert not of_taking.aborted
+    assert of_last.closed and of_last.aborted, "closing waits for a reader of the last answer"
 
 
 async def test_too_many_connections_close_those_that_wait_for_longest():
