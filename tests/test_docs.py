@@ -35,3 +35,14 @@ def test_retention_is_offered_for_the_levels_that_are_kept():
         re.M | re.S,
     )
     assert re.findall(r"^(\w+) =", settings, re.M) == [*LEVELS, "raw"]
+
+
+def test_each_promise_of_the_page_of_security_names_a_test_that_there_is():
+    page = (DOCS / "security.md").read_text(encoding="utf-8")
+    sections = re.split(r"^##+ ", page, flags=re.M)[1:]
+    assert len(sections) > 10
+    for section in sections:
+        title, _, body = section.partition("\n")
+        named = re.findall(r"`(tests/[\w/]+\.py)`", body)
+        assert named, title
+        assert [name for name in named if not (DOCS.parent / name).is_file()] == []

@@ -12,6 +12,8 @@ from threading import Barrier
 
 import pytest
 
+from cpmon.cli.main import Status
+from cpmon.core.sql import text
 from cpmon.ingest import ingest
 from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store, connect
@@ -22,7 +24,7 @@ from cpmon.store.files.objects import ObjectFiles
 from tests.batch.fleet import hourly
 from tests.cli import conftest as commands
 from tests.cli.answer import Cpmon
-from tests.objects.server import BUCKET, Server
+from tests.objects.server import BUCKET, SECRET, Server
 
 pytestmark = pytest.mark.slow
 cpmon = commands.cpmon
@@ -89,6 +91,22 @@ def test_every_command_answers_as_it_does_in_a_folder(cpmon: Cpmon, place: str, 
         assert here.out, here.err
         assert without_times(there.text) == without_times(here.text), read
     assert Store(place).files.inside("reduced").folders
+
+
+def test_sql_reads_no_other_object_and_no_key(place: str, cpmon: Cpmon, dumps: list[Path]):
+    assert cpmon("ingest", dumps[0], "--store", place).status is Status.DONE
+    other = f"s3://{BUCKET}/other/store"
+    assert cpmon("ingest", dumps[1], "--store", other).status is Status.DONE
+    files = [
+        f"{root}/{file.name}"
+        for root in (place, other)
+        for file in Store(root).files.inside("").files
+    ]
+    assert len(files) > 1
+    for source in (*(f"read_blob({text(file)})" for file in files), "duckdb_secrets()"):
+        answer = cpmon("query", f"FROM {source}", "--store", place)
+        assert answer.status is Status.USAGE, source
+        assert SECRET not in answer.err
 
 
 def without_times(text: str) -> object:
