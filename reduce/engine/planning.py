@@ -439,6 +439,8 @@ class Plan:
 
     def _plan_system(self, system: str, dumps: Sequence[LandedDump]) -> None:
         days = days_of(dumps)
+        if not days:  # its dumps are cut before the end of their first interval
+            return
         missing: defaultdict[date, set[str]] = defaultdict(set)
         unrolled: defaultdict[date, dict[str, Piece]] = defaultdict(dict)
         settings: Work | None = None

@@ -17,16 +17,19 @@ import pytest
 from bench.copies import pieces
 from cpmon.cli.main import Status, run
 from cpmon.config import Settings
+from cpmon.ingest import ingest
 from cpmon.jobs.processes import Processes
 from cpmon.reduce.engine.planning import DaySelection
 from cpmon.reduce.engine.reducing import reduce, reduce_selected
 from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store, connect
+from tests.dumps import dump, fields, frame, samples
 from tests.fleet import fleet
 from tests.waiting import PATIENCE_S, wait_until
 
 FEW = ("user_classes_by_time", "dasd_by_control_unit", "system_config", "run_summary")
 FIRST = date(2003, 5, 6)
+LAB = Path(__file__).resolve().parents[2] / "sample-data" / "small-lab" / "LAB.mon.zst"
 
 
 @pytest.fixture(scope="module")
@@ -216,3 +219,16 @@ def test_options_of_one_engine_are_not_for_the_other(
 ):
     assert run(["reduce", "--store", str(place), *words]) == Status.USAGE
     assert told in capsys.readouterr().err
+
+
+def test_a_system_without_an_interval_keeps_nobody_from_reducing(tmp_path: Path):
+    """A dump may be cut before the end of its first interval."""
+    store = Store(tmp_path / "store", create=True)
+    (tmp_path / "cut.mon").write_bytes(dump(samples(frame(fields("mtrsys", 1, systmid="CUT")))))
+    ingest(tmp_path / "cut.mon", store)
+    ingest(LAB, store)
+    assert [landed.first_end is None for landed in store.dumps()] == [True, False]
+    reduce(store, FEW, Settings())
+    with connect(store, reductions()) as connection:
+        kept = connection.sql("SELECT DISTINCT system FROM meta.reduced").fetchall()
+    assert kept == [("SMALLLAB",)]
