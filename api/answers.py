@@ -73,7 +73,7 @@ class Answers(ABC):
         Raises:
             CpmonError: a name is unknown, or there is nothing to report.
         """
-        return as_frame(self._report(name, selection).table)
+        return as_frame(self._report(name, selection).for_programs)
 
     def report_text(self, name: str, **selection: Unpack[Selection]) -> str:
         """The report as `cpmon report` prints it, with its mean line and notes."""

@@ -244,19 +244,19 @@ def time_of(over: str, under: str) -> str:
     return f"{under}_of_{over}"
 
 
-def bucket(by: LineLength | None, zone: str = "UTC") -> str:
-    """SQL of the end of the line that an interval belongs to, counted from midnight.
+def bucket(by: LineLength | None, zone: str = "UTC", *, begin: bool = False) -> str:
+    """SQL of the end, or the begin, of the line that an interval belongs to, from midnight on.
 
     Days, weeks from Monday and months are aligned to the zone, also across clock changes.
     """
     if by is None:
-        return TIME
+        return f"{TIME} - to_microseconds(CAST(round(seconds * 1e6) AS BIGINT))" if begin else TIME
     span = "to_months(1)" if isinstance(by, str) else f"to_seconds({int(by.total_seconds())})"
-    utc = f"({inside(TIME)})"
+    utc, length = f"({inside(TIME)})", "" if begin else f" + {span}"
     if zone == "UTC":
-        return f"time_bucket({span}, {utc}) + {span}"
+        return f"time_bucket({span}, {utc}){length}"
     local = f"timezone('{zone}', timezone('UTC', {utc}))"
-    end = f"(time_bucket({span}, {local}) + {span})"
+    end = f"(time_bucket({span}, {local}){length})"
     if not isinstance(by, str) and by <= HOUR:  # an hour that occurs twice has two lines
         return f"{end} - ({local} - {utc})"
     return f"timezone('UTC', timezone('{zone}', {end}))"

@@ -35,8 +35,10 @@ from .layout_notes import dumps_of, layout_notes, levels_of, missing, notes_of
 from .narrowing import NOUNS, Sort, condition_sql, is_of_objects, known_column, objects_of
 from .report_names import find_report
 from .report_sql import (
+    BEGIN,
     COVERAGE,
     MEAN,
+    MEASURED,
     TOTAL,
     Asked,
     Source,
@@ -64,6 +66,7 @@ class ReportResult:
         total: column -> sum over the whole span, or over all objects.
         notes: what is missing, and what depends on inferred layouts.
         restrictions: the filters of the report, as text.
+        covered: begin of each line and the seconds measured in it; none for a log.
     """
 
     report: Report
@@ -79,6 +82,28 @@ class ReportResult:
     notes: tuple[str, ...]
     zone: ZoneInfo
     restrictions: tuple[str, ...] = ()
+    covered: pa.Table | None = None
+
+    @property
+    def for_programs(self) -> pa.Table:
+        """The table with the system, and with begin, end and measured seconds of each line.
+
+        Begin and end of a line by object are those of the report.
+        """
+        table, rows = self.table, self.table.num_rows
+        added = {"system": pa.repeat(self.system, rows)}
+        if self.covered is not None:
+            begins, ends = self.covered.column(BEGIN), pa.repeat(self.ends, rows)
+            if self.lines is Lines.TIME:
+                ends = table.column(TIME)
+            else:
+                begins = pa.repeat(self.starts, rows)
+            added |= {"begin": begins.cast(ends.type), "end": ends}
+            added["measured_s"] = self.covered.column(MEASURED)
+        for name, values in reversed(added.items()):
+            if name not in table.column_names:
+                table = table.add_column(0, name, values)
+        return table
 
     @property
     def summaries(self) -> list[tuple[str, dict[str, float | None]]]:
@@ -265,8 +290,12 @@ def _read(
     else:
         raise _nothing(con, definition, span, source_notes)
     starts, ends = coverage["starts"], coverage["ends"]
-    shown, table = _known(shown, table.drop_columns(list(OF_ALL)))
-    table = table.slice(0, 0) if is_empty else table
+    table = table.drop_columns(list(OF_ALL)).slice(0, 0 if is_empty else None)
+    covered = None
+    if definition.lines is not Lines.ROW:
+        covered = table.select([BEGIN, MEASURED])
+        table = table.drop_columns(covered.column_names)
+    shown, table = _known(shown, table)
     if asked.where or (asked.top and not is_of_objects(definition)):
         means, totals = {}, {}  # they would include lines that are not shown
     of_one = not is_of_objects(definition) or (
@@ -303,6 +332,7 @@ def _read(
             *notes_of(definition, levels),
         ),
         zone=zone,
+        covered=covered,
     )
 
 

@@ -38,6 +38,8 @@ from .narrowing import LINES, Objects, Sort, is_of_objects
 COVERED, MEAN, TOTAL, COVERAGE, DOUBTS = "covered", "_mean", "_total", "_coverage", "_doubts"
 _LINE, _CONSUMED = "_line", "_consumed"
 """Columns of the query that no report prints: the time of a line, and what an object consumed."""
+BEGIN, MEASURED = "_begin", "_measured"
+"""Columns for programs: when a line begins, and the seconds that were measured in it."""
 ELAPSED = ("seconds", "system_seconds")
 """Elapsed times that all objects of an interval share: counted once for several objects."""
 TIMES = ("seconds", "samples")
@@ -173,7 +175,7 @@ class Asked:
 def lines_sql(
     report: Report, span: Span, source: Source, asked: Asked, of_all: Sequence[str] = ()
 ) -> tuple[str, list[Any]]:
-    """SELECT of lines, with expressions about all of them last, and the values of parameters."""
+    """SELECT of lines, with further expressions last, and the values of parameters."""
     where, values = source.where(span)
     shown, line, limit = [column.name for column in report.columns], TIME, ""
     if report.lines is not Lines.ROW:
@@ -260,7 +262,7 @@ def report_sql(
     Each row is a line: the columns of the report, then values about all lines: the structs `MEAN`
     and `TOTAL` with the values of these lines, the struct `COVERAGE`, and the list of structs
     `DOUBTS` if rows are `doubted`. So the rows of a reduction, which may have to be computed, are
-    queried once.
+    queried once. Lines of time or objects have `BEGIN` and `MEASURED`, too.
     """
     where, values = source.where(span)
     if source.is_rolled:
@@ -280,6 +282,11 @@ def report_sql(
         f"(SELECT c FROM ({coverage}) AS c) AS {COVERAGE}",
         f"{f'(SELECT list(d) FROM ({doubts}) AS d)' if doubted else 'NULL'} AS {DOUBTS}",
     ]
+    if report.lines is not Lines.ROW:
+        begin = bucket(asked.by, asked.zone, begin=True)
+        if source.is_rolled and asked.by is None:
+            begin = "begins"
+        of_all += [f"min({begin}) AS {BEGIN}", f"sum(seconds) AS {MEASURED}"]
     covered = replace(source, relation=COVERED)
     lines, shown = lines_sql(report, span, covered, asked, of_all)
     rows = f"SELECT * FROM {source.relation} WHERE {where}"

@@ -83,7 +83,7 @@ def render_report(
         return printable(_text(result, screen or Screen())).encode()
     if format == "xlsx":
         return render_reports([result], format)
-    return render(result.table, format, title=result.report.name)
+    return render(result.for_programs, format, title=result.report.name)
 
 
 def _text(result: ReportResult, screen: Screen) -> str:
