@@ -88,8 +88,8 @@ CASES: list[Case] = [
     ),
     (
         "{} asks a store: leave out --dump",
-        "notebook why_slow --dump DUMP --no-open -o OUT",
-        "notebook why_slow --store TINY --no-open -o OUT",
+        "notebook two_runs --dump DUMP --no-open -o OUT",
+        "notebook two_runs --store TINY --no-open -o OUT",
     ),
     (
         "--dump is read here: leave out --engine spark",
