@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from datetime import date, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -73,13 +72,13 @@ def run(
       cpmon batch run --watch --log-format json
     """
     from ...batch import BatchRunner
-    from ...batch.log import Log
+    from ...batch.log import write_log
     from ...batch.run import stop_signal
     from ...batch.run import watch as run_until
     from ...batch.summary import render_summary
 
     opened, plan, site = _open(store, create=True)
-    log = Log(log_format, sys.stderr, quiet=quiet)
+    write_log(log_format, quiet=quiet)
 
     def report(result: BatchResult) -> None:
         if quiet and int(result.status) == 0:
@@ -90,7 +89,7 @@ def run(
             out.write(render_summary(result, with_subject=subject).encode())
 
     with stop_signal() as stop:
-        runner = BatchRunner(opened, plan, site, log, write_file, stop.is_set)
+        runner = BatchRunner(opened, plan, site, write_file, stop.is_set)
         if watch:
             return Status(int(run_until(runner, stop, report)))
         result = runner.run(as_of)

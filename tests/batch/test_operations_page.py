@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from cpmon.batch.metrics import render_metrics
 from cpmon.batch.plan import CODES, read_plan
 from cpmon.batch.state import State
-from cpmon.batch.summary import render_metrics
 from cpmon.config.settings import BatchSettings, InboxSettings, OutputSettings, parse_settings
 from tests.batch.test_result import result
 
