@@ -122,16 +122,6 @@ CASES: list[Case] = [
         "batch status --format csv --what runs --config CONFIG",
     ),
     (
-        "say what for: --systemd or --cron",
-        "batch install --config CONFIG",
-        "batch install --cron --config CONFIG",
-    ),
-    (
-        "--user-units is about systemd; a crontab is always a user's own",
-        "batch install --cron --user-units --config CONFIG",
-        "batch install --cron --config CONFIG",
-    ),
-    (
         "{} is no day; write it like 2026-01-31, today or yesterday",
         "batch run --as-of tomorrow --config CONFIG",
         "batch run --as-of 2026-01-31 --config CONFIG",
