@@ -274,9 +274,8 @@ KEYS = {
     "a device": ('"0500"', '"05G0"', "volumes[0].first_device"),
     "samples": (
         "[run.A.targets]",
-        '[run.A.samples]\nduration_s = 9\ncp_cpu_cs = 1\nvirtual_cpu_cs = "3.25"\n\n'
-        "[run.A.targets]",
-        "run.A.samples.virtual_cpu_cs",
+        "[run.A.samples]\ncp_cpu_cs = [1, 2]\nvirtual_cpu_cs = [3.25]\n\n[run.A.targets]",
+        "run.A.samples.virtual_cpu_cs[0]",
     ),
     "users behind a group without any": (
         "[[volumes]]",
