@@ -174,7 +174,6 @@ def exclusive_lock(folder: Path, run: str) -> Iterator[bool]:
 
     Raises:
         BusyError: another process holds it.
-        StoreError: the lock file cannot be written.
     """
     with writing(folder.parent):
         folder.mkdir(parents=True, exist_ok=True)

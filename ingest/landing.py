@@ -432,7 +432,6 @@ def land_checked(
 
     Raises:
         DumpError: it is no monitor data.
-        StoreError: the store cannot be written.
     """
     with store.stage() as staged:
         looked_at = write_tables(reader, staged, progress, look)

@@ -52,9 +52,6 @@ def _lines(file: Path) -> Iterator[_Line]:
 
     Skips blank lines, operator comments (they begin with *; CP ignores them too) and echoed
     commands (QUERY TIME, INDICATE USER, in any case or abbreviation).
-
-    Raises:
-        CpmonError: the file cannot be read.
     """
     try:
         text = file.read_text(encoding="utf-8-sig")

@@ -242,7 +242,6 @@ def delete_runs(store: Store, run_ids: Iterable[str]) -> None:
 
     Raises:
         CpmonError: there is no such run; nothing is deleted.
-        StoreError: a file cannot be deleted.
     """
     names = {run_name(run_id): run_id for run_id in run_ids}
     if not names:
