@@ -18,7 +18,7 @@ from typing import Any, TextIO
 
 import msgspec
 
-from .. import __version__
+from ..core import __version__
 from ..core.errors import BusyError
 from ..ingest.findings import Code
 from ..store.dumps.store import Store

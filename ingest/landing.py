@@ -18,7 +18,7 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from .. import __version__
+from ..core import __version__
 from ..core.errors import CpmonError, StoreError, UnreadableError
 from ..schemas.registry import site_folder, use
 from ..schemas.release import base_release
