@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from cpmon.cli.main import Status
-from cpmon.cli.site import notebook_command
+from cpmon.cli.shell import notebook_command
 from tests.cli.answer import Cpmon
 
 ROOT = Path(__file__).resolve().parents[2]

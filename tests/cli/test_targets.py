@@ -249,7 +249,7 @@ def test_every_command_with_an_output_has_parents():
 def test_demo_lands_in_a_store_of_its_own(
     cpmon: Cpmon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    from cpmon.cli.site import demo_command
+    from cpmon.cli.dump import demo_command
 
     class Stop(Exception):
         pass

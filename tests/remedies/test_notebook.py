@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from cpmon.cli.site import notebook_command
+from cpmon.cli.shell import notebook_command
 from tests.remedies.trying import Attempt, tries
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from cpmon.cli.main import cpmon
-from cpmon.cli.site.serve_command import command
+from cpmon.cli.shell.serve_command import command
 from tests.serve.conftest import ROOT, Server
 from tests.units import units_of, verify_units
 
