@@ -9,7 +9,7 @@ import pytest
 
 from cpmon.core.errors import CpmonError
 from cpmon.ingest import ingest
-from cpmon.reduce.compare.change_test import MEASURES
+from cpmon.reduce.compare.samples import MEASURES
 from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store, connect
 from cpmon.store.runs.companions import COMPANIONS, TABLES
