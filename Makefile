@@ -83,7 +83,7 @@ test-slow: $(STAMP) $(SPARK) $(if $(CI),$(SITE_STAMP)) ## the slow tests, with t
 test-long: $(STAMP) $(SPARK) ## the longest tests, before a release
 	$(PYTEST) -n $(JOBS) --dist worksteal -m long
 
-check: $(STAMP) ## requirements, format, lint, types, import directions, SQL
+check: $(STAMP) ## requirements, format, lint, types, import directions, SQL; prints the size
 	$(BIN)/python -m pip check
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -92,6 +92,7 @@ check: $(STAMP) ## requirements, format, lint, types, import directions, SQL
 	$(BIN)/python -m tools.check_imports
 	$(BIN)/python -m tools.check_sql
 	$(BIN)/python -m tools.check_user_sql
+	$(BIN)/python -m tools.size
 
 soak: $(STAMP) ## 30 days of three systems through batches, with damage and kills
 	$(BIN)/python -m tests.batch.soak --days 30 --each 24 --kills 10 --folder build/soak

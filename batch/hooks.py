@@ -11,12 +11,12 @@ from contextlib import suppress
 from typing import Any
 
 from ..config.settings import BatchSettings
-from .log import Log, ascii_line
+from .log import ascii_line, log
 from .result import BatchResult
 
 
 def run_hook(
-    hook: str, settings: BatchSettings, event: dict[str, Any], result: BatchResult, log: Log
+    hook: str, settings: BatchSettings, event: dict[str, Any], result: BatchResult
 ) -> None:
     """Run a hook to completion; a failure is logged and noted in the result.
 
@@ -24,12 +24,12 @@ def run_hook(
         hook: its key in the settings. event: passed to the command on standard input.
     """
     command: tuple[str, ...] = getattr(settings, hook)
-    if command and (failure := run_command(command, event, settings.hook_limit.seconds, log)):
+    if command and (failure := run_command(command, event, settings.hook_limit.seconds)):
         result.note("trouble", hook, failure)
         log.error("hook", reason=failure)
 
 
-def run_command(command: tuple[str, ...], event: dict[str, Any], seconds: float, log: Log) -> str:
+def run_command(command: tuple[str, ...], event: dict[str, Any], seconds: float) -> str:
     """Run a command; returns the reason of a failure, else an empty text.
 
     Args:

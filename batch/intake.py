@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -22,7 +21,7 @@ from ..ingest import Landed, ingest
 from ..store.dumps.store import Store
 from .hooks import run_hook
 from .inbox import GROWING, Candidate, candidates, incomplete, observe, quarantine
-from .log import Log, ascii_error, ascii_line, ascii_path, error_code
+from .log import ascii_error, ascii_line, ascii_path, error_code, log
 from .plan import BatchPlan
 from .result import BatchResult
 from .state import State
@@ -45,7 +44,6 @@ class Intake:
     state: State
     folder: Path
     settings: Settings
-    log: Log
     should_stop: Callable[[], bool]
 
     def run(self, result: BatchResult) -> None:
@@ -70,7 +68,7 @@ class Intake:
                 files.setdefault(file.path, file)
         for path, reason in unreadable.items():
             result.note("trouble", ascii_path(path), f"cannot be read: {reason}")
-            self.log.error("unreadable", path=path, reason=reason)
+            log.error("unreadable", path=path, reason=reason)
         self.state.forget_missing(files, unreadable)
         now, complete = time.time(), list[Candidate]()
         for path, file in files.items():
@@ -103,14 +101,13 @@ class Intake:
             reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
             result.note("trouble", ascii_path(file.path), ascii_line(reason), error_code(error))
             cause = error if isinstance(error, CpmonError) else reason
-            self.log.error("not landed", path=file.path, reason=cause)
+            log.error("not landed", path=file.path, reason=cause)
         except Exception as error:  # noqa: BLE001 - a bug of ours must not stop other files
             # The file is skipped until it or the version of cpmon changes.
             reason = f"{type(error).__name__}: {error}"
             self.state.settle(file, "failed", ascii_line(reason))
             result.note("failures", ascii_path(file.path), ascii_line(reason))
-            trace = "".join(traceback.format_exception(error))
-            self.log.error("failed", path=file.path, reason=reason, trace=trace)
+            log.exception("failed", path=file.path, reason=reason)
         else:
             self._record(file, landed, result)
 
@@ -135,7 +132,7 @@ class Intake:
         if landed.already:
             result.known += 1
             self.state.settle(file, "known", landed.dump)
-            self.log.info("known", path=file.path, dump=landed.dump)
+            log.info("known", path=file.path, dump=landed.dump)
             return
         about = landed.about
         self.state.count(about)
@@ -148,27 +145,27 @@ class Intake:
             "intervals": about["intervals"],
             "records": sum(about["rows"].values()),
         }
-        self.log.info("landed", **event)
+        log.info("landed", **event)
         event |= {"event": "dump", "run": result.run, "findings": about["findings"]}
-        run_hook("hook_dump", self.plan.batch, event, result, self.log)
+        run_hook("hook_dump", self.plan.batch, event, result)
 
     def _defer(self, file: Candidate, reason: str, result: BatchResult) -> None:
         result.note("deferred", ascii_path(file.path), reason)
-        self.log.info("deferred", path=file.path, reason=reason)
+        log.info("deferred", path=file.path, reason=reason)
 
     def _reject(self, file: Candidate, error: DumpError, result: BatchResult) -> None:
         """Quarantine a file that is not a dump; without a quarantine folder it stays."""
         path, reason, kind = ascii_path(file.path), ascii_line(error.problem), "rejected"
-        self.log.warning("rejected", path=file.path, reason=error)
+        log.warning("rejected", path=file.path, reason=error)
         try:
             if self.plan.batch.quarantine is not None:
                 target = quarantine(file.path, self.plan.batch.quarantine, str(error))
                 kind = "quarantined"
-                self.log.info("quarantined", path=file.path, now=target)
+                log.info("quarantined", path=file.path, now=target)
             self.state.settle(file, "rejected", reason)
         except CpmonError as failure:
             result.note("trouble", path, ascii_error(failure), failure.code)
-            self.log.error("quarantine", path=file.path, reason=failure)
+            log.error("quarantine", path=file.path, reason=failure)
         result.note(kind, path, reason, error.code)
 
 

@@ -1,4 +1,4 @@
-"""The log of a batch: one line for each event, as text or JSON, with the name of the batch.
+"""The log of a batch: `logging`, one line for each event with its fields, as text or JSON.
 
 `ascii_line`, `ascii_error` and `ascii_path` reduce texts of log and summary to one line of
 printable ASCII, because mail and old log readers may not handle more.
@@ -7,59 +7,72 @@ printable ASCII, because mail and old log readers may not handle more.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
 import sys
+from collections.abc import MutableMapping
 from datetime import UTC, datetime
-from functools import partialmethod
 from pathlib import Path
 from typing import Any, TextIO
 
 from ..core.errors import CpmonError
 
-PRIORITIES = {"error": 3, "warning": 4, "info": 6}
+PRIORITIES = {logging.ERROR: 3, logging.WARNING: 4, logging.INFO: 6}
 """Log level -> syslog priority, as systemd reads it."""
 
 
-class Log:
-    """A log on a stream.
+class _EventLog(logging.LoggerAdapter[logging.Logger]):
+    """Takes the fields of an event as keywords: `log.info("landed", path=path)`.
 
     Attributes:
         run: name of the batch, written in each line.
     """
 
-    def __init__(
-        self, form: str = "text", stream: TextIO | None = None, *, quiet: bool = False
-    ) -> None:
-        """Write to `stream` (standard error) as "text" or "json"; `quiet` drops info."""
-        self.run = "-"
-        self._json = form == "json"
-        self._stream = stream or sys.stderr
-        self._is_quiet = quiet
-        self._is_journal = _is_journal(self._stream)
+    run = "-"
 
-    def _write(self, level: str, event: str, /, **fields: Any) -> None:
-        if self._is_quiet and level == "info":
-            return
-        now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        if self._json:
-            entry = {"time": now, "level": level, "run": self.run, "event": event, **fields}
-            for code in filter(None, map(error_code, fields.values())):
-                entry["code"] = code
-            line = json.dumps(entry, default=str)
+    def process(
+        self, msg: Any, kwargs: MutableMapping[str, Any]
+    ) -> tuple[Any, MutableMapping[str, Any]]:
+        error = kwargs.pop("exc_info", None)
+        return msg, {"exc_info": error, "extra": {"run": self.run, "fields": dict(kwargs)}}
+
+
+log = _EventLog(logging.getLogger(__package__))
+"""The log of this process, which runs one batch at a time."""
+
+
+def write_log(form: str = "text", stream: TextIO | None = None, *, quiet: bool = False) -> None:
+    """Write the log to `stream` (standard error) as "text" or "json"; `quiet` drops info."""
+    handler = logging.StreamHandler(stream or sys.stderr)
+    handler.setFormatter(_Formatter(form, is_journal=_is_journal(handler.stream)))
+    log.logger.handlers = [handler]
+    log.logger.propagate = False
+    log.setLevel(logging.WARNING if quiet else logging.INFO)
+
+
+class _Formatter(logging.Formatter):
+    """One line for an event; its traceback is a field as well."""
+
+    def __init__(self, form: str, *, is_journal: bool) -> None:
+        super().__init__()
+        self._is_json, self._is_journal = form == "json", is_journal
+
+    def format(self, record: logging.LogRecord) -> str:
+        entry: dict[str, Any] = vars(record)
+        run, fields, level = entry["run"], entry["fields"], record.levelname.lower()
+        if record.exc_info:
+            fields = {**fields, "trace": self.formatException(record.exc_info)}
+        created = datetime.fromtimestamp(record.created, UTC)
+        now = created.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        if self._is_json:
+            code = next(filter(None, map(error_code, fields.values())), None)
+            said = {"time": now, "level": level, "run": run, "event": record.msg, **fields}
+            line = json.dumps(said | ({"code": code} if code else {}), default=str)
         else:
             rest = "".join(f" {key}={_quoted(value)}" for key, value in fields.items())
-            line = f"{now} {level} run={self.run} {event}{rest}"
-        prefix = f"<{PRIORITIES[level]}>" if self._is_journal else ""
-        self._stream.write(f"{prefix}{line}\n")
-        self._stream.flush()
-
-    info = partialmethod(_write, "info")
-    """Log a normal event."""
-    warning = partialmethod(_write, "warning")
-    """Log an event that needs attention."""
-    error = partialmethod(_write, "error")
-    """Log a failure."""
+            line = f"{now} {level} run={run} {record.msg}{rest}"
+        return f"<{PRIORITIES[record.levelno]}>{line}" if self._is_journal else line
 
 
 def _quoted(value: Any) -> str:

@@ -22,7 +22,7 @@ from ..reduce.reports.report import ReportResult, report
 from ..reduce.reports.report_text import render_reports
 from ..reduce.rules.exceptions import exceptions
 from ..reduce.rules.rendering import render_findings
-from .log import Log, ascii_error, error_code
+from .log import ascii_error, error_code, log
 from .plan import Output, folder_above, has_file_per_day, output_path, written_folders
 from .result import BatchResult
 
@@ -43,7 +43,6 @@ class OutputWriter:
     con: duckdb.DuckDBPyConnection
     settings: Settings
     write: Write
-    log: Log
     unwritten: set[tuple[str, date]] = field(default_factory=set)
     _systems: dict[Path, str] = field(default_factory=dict)
     _above: set[Path] = field(default_factory=set)
@@ -81,16 +80,16 @@ class OutputWriter:
                 if output.kind != "pages" or not _has(file, data):
                     self.write(file, data)
         except NothingToReportError as error:
-            self.log.info("nothing to report", path=path, what=what, reason=error)
+            log.info("nothing to report", path=path, what=what, reason=error)
             return
         except (CpmonError, OSError, duckdb.Error) as error:
             result.note("trouble", what, ascii_error(error), error_code(error))
-            self.log.error("not written", path=path, what=what, reason=error)
+            log.error("not written", path=path, what=what, reason=error)
             self.unwritten.add((system, day))
             return
         result.counts["written"] += 1
         result.written.append(str(path))
-        self.log.info("written", path=path, what=what)
+        log.info("written", path=path, what=what)
         if output.kind == "pages" and (above := folder_above(output.path)):
             self._above.add(above)
 
@@ -120,9 +119,9 @@ class OutputWriter:
                 self.write(path, data)
         except (CpmonError, OSError, duckdb.Error) as error:
             result.note("trouble", str(path), ascii_error(error), error_code(error))
-            self.log.error("not written", path=path, reason=error)
+            log.error("not written", path=path, reason=error)
             return
-        self.log.info("index", path=path, folders=len(known))
+        log.info("index", path=path, folders=len(known))
 
     def _render(self, output: Output, system: str, day: date, path: Path) -> Files:
         """Render the files of an output: path -> content."""
@@ -161,7 +160,7 @@ class OutputWriter:
             except NothingToReportError as error:
                 if name == names[-1] and not reports:
                     raise
-                self.log.info("report left out", report=name, reason=error)
+                log.info("report left out", report=name, reason=error)
         return reports
 
 

@@ -89,7 +89,7 @@ def check_settings(settings: Settings) -> BatchPlan | None:
     """Check settings that only some commands use; returns the plan, if there is one.
 
     Raises:
-        CpmonError: the first invalid setting: file, key and line, found, allowed.
+        CpmonError: the first invalid setting: file, key, found, allowed.
     """
     retention(settings.retention, settings.place)
     for rule in load_rules(Purpose.EXCEPTIONS, settings):

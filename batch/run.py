@@ -10,7 +10,6 @@ import signal
 import sys
 import threading
 import time
-import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -38,12 +37,12 @@ from ..store.results.retention import prune, retention
 from ..store.scope import ALL, Scope
 from .hooks import run_hook
 from .intake import Intake
-from .log import Log, ascii_error, ascii_line, error_code
+from .log import ascii_error, ascii_line, error_code, log
 from .outputs import OutputWriter, Write
 from .plan import BatchPlan, output_path
 from .result import BatchResult, Event, ExitStatus
 from .state import FOLDER, State, append_history, exclusive_lock, load_state
-from .summary import render_metrics, render_summary
+from .summary import render_summary
 
 
 @contextmanager
@@ -91,7 +90,6 @@ class BatchRunner:
     store: Store
     plan: BatchPlan
     settings: Settings
-    log: Log
     write: Write
     should_stop: Callable[[], bool] = lambda: False
     last: BatchResult | None = None
@@ -126,7 +124,7 @@ class BatchRunner:
         """
         now = datetime.now(UTC)
         result = BatchResult(f"{now:%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}", now)
-        self.log.run = result.run
+        log.run = result.run
         with exclusive_lock(self.folder, result.run) as is_after_kill:
             state = load_state(self.store, self.folder)
             if is_after_kill:  # the store has its last dumps, the saved totals do not
@@ -138,9 +136,7 @@ class BatchRunner:
         return result
 
     def _run_steps(self, state: State, result: BatchResult, today: date) -> None:
-        intake = Intake(
-            self.store, self.plan, state, self.folder, self.settings, self.log, self.should_stop
-        )
+        intake = Intake(self.store, self.plan, state, self.folder, self.settings, self.should_stop)
         with self._step("retain", result):
             self._retain(state, today, result)
         with self._step("land", result):
@@ -167,7 +163,7 @@ class BatchRunner:
                 with self._step("exceptions", result):
                     self._find_exceptions(con, changed, result)
             with self._step("outputs", result):
-                writer = OutputWriter(con, self.settings, self.write, self.log)
+                writer = OutputWriter(con, self.settings, self.write)
                 writer.run(self.plan.outputs, changed, result)
                 unwritten = writer.unwritten
         if not result.counts["failures"]:
@@ -185,7 +181,7 @@ class BatchRunner:
         if notes:
             reason = "; ".join(map(str.strip, notes))
             result.note("trouble", self.store.location, ascii_line(reason))
-            self.log.warning("dumps left out", reason=reason)
+            log.warning("dumps left out", reason=reason)
         return reader
 
     def _is_interrupted(self, result: BatchResult) -> bool:
@@ -200,11 +196,10 @@ class BatchRunner:
             yield
         except (CpmonError, OSError, duckdb.Error) as error:
             result.note("failures", name, ascii_error(error), error_code(error))
-            self.log.error("step failed", step=name, reason=error)
+            log.error("step failed", step=name, reason=error)
         except Exception as error:  # noqa: BLE001 - the other steps are still worth doing
             result.note("failures", name, ascii_line(f"{type(error).__name__}: {error}"))
-            trace = "".join(traceback.format_exception(error))
-            self.log.error("step failed", step=name, reason=error, trace=trace)
+            log.exception("step failed", step=name, reason=error)
         finally:
             result.steps[name] = round(time.perf_counter() - started, 3)
 
@@ -240,7 +235,7 @@ class BatchRunner:
                 result.validation[severity] += 1
                 detail = f"{severity} {rule}: {outcome.bad:,} of {outcome.checked:,}"
                 result.note("broken", system, detail)
-                self.log.warning("rule broken", system=system, rule=rule)
+                log.warning("rule broken", system=system, rule=rule)
 
     def _find_exceptions(
         self, con: Connection, changed: Mapping[str, set[date]], result: BatchResult
@@ -273,7 +268,7 @@ class BatchRunner:
                 part.last = totals.last / 1e6
                 part.lag = max(0.0, now - part.last)
         if not result.interrupted and not is_silent:
-            run_hook("hook_end", self.plan.batch, result.as_dict(), result, self.log)
+            run_hook("hook_end", self.plan.batch, result.as_dict(), result)
         result.ended = datetime.now(UTC)
         if result.status in (ExitStatus.DONE, ExitStatus.WARNINGS):
             state.last_success = result.ended.timestamp()
@@ -285,14 +280,18 @@ class BatchRunner:
             return
         append_history(self.folder, result, max(1, self.plan.batch.history))
         seconds = round(result.seconds, 1)
-        self.log.info("ended", status=int(result.status), landed=result.landed, seconds=seconds)
+        log.info("ended", status=int(result.status), landed=result.landed, seconds=seconds)
 
     def _publish(self, state: State, result: BatchResult) -> None:
         """Write metrics, and summaries unless the batch is silent."""
+
+        def metrics() -> str:
+            from .metrics import render_metrics
+
+            return render_metrics(state, self.last or result, result.ended)
+
         options = self.plan.batch
-        files: list[tuple[Path | None, Callable[[], str]]] = [
-            (options.metrics, lambda: render_metrics(state, self.last or result, result.ended)),
-        ]
+        files: list[tuple[Path | None, Callable[[], str]]] = [(options.metrics, metrics)]
         if result is self.last:
             files += [
                 (options.summary, lambda: render_summary(result)),
@@ -305,7 +304,7 @@ class BatchRunner:
                 self.write(output_path(path, result.started.date()), render().encode())
             except (CpmonError, OSError) as error:
                 result.note("trouble", str(path), ascii_error(error), error_code(error))
-                self.log.error("not written", path=path, reason=error)
+                log.error("not written", path=path, reason=error)
 
 
 def watch(
@@ -320,16 +319,16 @@ def watch(
         DONE, because stopping is the normal end.
     """
     interval_s = max(1.0, runner.plan.batch.watch.seconds)
-    runner.log.info("watching", every=interval_s)
+    log.info("watching", every=interval_s)
     while not stop.is_set():
         try:
             result = runner.run(idle=False)
             if result.did_something and not result.interrupted:
                 report(result)
         except BusyError as error:
-            runner.log.warning("busy", reason=error)
+            log.warning("busy", reason=error)
         except StoreError as error:  # e.g. disk full; the next batch may succeed
-            runner.log.error("not done", reason=error)
+            log.error("not done", reason=error)
         stop.wait(interval_s)
-    runner.log.info("stopped")
+    log.info("stopped")
     return ExitStatus.DONE

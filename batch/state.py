@@ -18,7 +18,7 @@ from typing import Any, TextIO
 
 import msgspec
 
-from .. import __version__
+from ..core import __version__
 from ..core.errors import BusyError
 from ..ingest.findings import Code
 from ..store.dumps.store import Store
@@ -174,7 +174,6 @@ def exclusive_lock(folder: Path, run: str) -> Iterator[bool]:
 
     Raises:
         BusyError: another process holds it.
-        StoreError: the lock file cannot be written.
     """
     with writing(folder.parent):
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
-"""What a batch reports to people and monitors: summary, metrics and status.
+"""What a batch reports to people: summary and status.
 
-A summary for mail has at most 60 lines of 72 columns. Templates: `summary.txt`, printable ASCII,
-and `metrics.txt`, OpenMetrics.
+A summary for mail has at most 60 lines of 72 columns; its template `summary.txt` is printable
+ASCII.
 """
 
 from __future__ import annotations
@@ -12,8 +12,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ..core.text import counted, megabytes
-from ..ingest.findings import FindingSeverity
-from ..reduce.rules.rule import Severity
 from ..render.html import text_page
 from ..store import Store
 from .inbox import quarantined
@@ -24,7 +22,6 @@ from .state import FOLDER, SETTLED, State, load_state, lock_holder, read_history
 
 LINES = 60
 WIDTH = 72
-_ESCAPES = str.maketrans({"\\": r"\\", "\n": r"\n", '"': r"\""})
 _OUTCOMES = {
     ExitStatus.DONE: "done",
     ExitStatus.FAILED: "FAILED",
@@ -107,33 +104,6 @@ def _duration(seconds: float | None) -> str:
         if seconds >= 2 * size:
             return f"{seconds / size:.0f} {unit}"
     return f"{seconds:.0f} s"
-
-
-def render_metrics(state: State, result: BatchResult, last_end: datetime | None) -> str:
-    """Render all metric families after a batch.
-
-    Args:
-        result: the last batch that was not silent.
-        last_end: end of the last batch, up to which lags are measured.
-    """
-    systems = dict(sorted(state.systems.items()))
-    ended = last_end.timestamp() if last_end else 0.0
-    lasts = {name: s.last / 1e6 for name, s in systems.items() if s.last is not None}
-    return text_page(
-        __package__,
-        "metrics.txt",
-        result=result,
-        ended=ended,
-        success={} if state.last_success is None else {"": state.last_success},
-        dumps={name: totals.dumps for name, totals in systems.items()},
-        records={name: totals.records for name, totals in systems.items()},
-        findings={severity: state.findings.get(severity, 0) for severity in FindingSeverity},
-        exceptions={severity: result.exceptions[severity] for severity in Severity},
-        failures={severity: result.validation[severity] for severity in Severity},
-        lasts=lasts,
-        lags={name: max(0.0, ended - last) for name, last in lasts.items()},
-        escaped=lambda text: text.translate(_ESCAPES),
-    )
 
 
 def batch_status(store: Store, plan: BatchPlan, last: int) -> dict[str, Any]:

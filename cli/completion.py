@@ -129,7 +129,7 @@ users = _of_store("SELECT DISTINCT userid FROM users_by_time")
 def notebook_titles() -> dict[str, str]:
     """The shipped notebooks in the order of a first session, each with its title."""
     titles = {}
-    for name in ("first-look", "why-slow", "compare-runs", "capacity", "own-metric"):
+    for name in ("first-look", "two-runs"):
         file = files(NOTEBOOKS) / f"{name.replace('-', '_')}.py"
         titles[name] = file.read_text(encoding="utf-8").split('"""', 2)[1]
     return titles

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .. import __version__
+from ..core import __version__
 from ..core.interrupts import hear_interrupts
 from .site_settings import Invocation
 
@@ -62,7 +62,7 @@ def status_of(severity: str | None) -> Status:
 
 
 COMMANDS = {
-    "demo": ("site", "The published measurements, from generated dumps to tables."),
+    "demo": ("dump", "The published measurements, from generated dumps to tables."),
     "generate": ("dump.generator", "Write the dumps of a scenario, with their companion files."),
     "damage": ("dump.generator", "Write a damaged copy of a dump, to see what becomes of it."),
     "doctor": ("dump.health", "One page on a dump: what it is, which reports it gives."),
@@ -81,15 +81,15 @@ COMMANDS = {
     "validate": ("results.rule", "Check what landed by rules: keys, counters, sums that close."),
     "forecast": ("results", "When a metric meets its threshold: trend, weekly season, a band."),
     "compare": ("results", "Print a comparison table of runs, with its ratios."),
-    "batch": ("site", "Land what arrives, reduce and report, unattended."),
+    "batch": ("store", "Land what arrives, reduce and report, unattended."),
     "store": ("store", "See what a store holds, keep it in order."),
     "query": ("results", "Ask a store by SQL, or by the name of a query."),
-    "serve": ("site", "Show the pages of a store in a browser, made when asked for."),
-    "notebook": ("site", "Copy a notebook for analysts beside a store, and open it."),
+    "serve": ("shell", "Show the pages of a store in a browser, made when asked for."),
+    "notebook": ("shell", "Copy a notebook for analysts beside a store, and open it."),
     "shell": ("shell", "Ask a store by SQL at a prompt."),
-    "config": ("site", "See the settings and where each came from, or check a file."),
-    "completion": ("site", "Print the completion script of a shell."),
-    "schema": ("site", "Look up records and fields; bring in IBM's pages of them."),
+    "config": ("settings", "See the settings and where each came from, or check a file."),
+    "completion": ("settings", "Print the completion script of a shell."),
+    "schema": ("settings", "Look up records and fields; bring in IBM's pages of them."),
 }
 """Command -> its package and description, in the order of a first session.
 

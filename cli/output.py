@@ -157,11 +157,7 @@ def say_notes(notes: Iterable[str]) -> None:
 
 @contextmanager
 def written_to(place: Path) -> Iterator[None]:
-    """Maps OSError to CpmonError, for writes to a place.
-
-    Raises:
-        CpmonError: it cannot be written.
-    """
+    """Maps OSError to CpmonError, for writes to a place."""
     try:
         yield
     except OSError as error:

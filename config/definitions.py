@@ -89,11 +89,7 @@ def of_definitions(function: Callable[..., Value]) -> Callable[..., Value]:
 
 
 def read_definitions(folder: Path) -> Definitions:
-    """The definitions in a folder; none where there is no such folder.
-
-    Raises:
-        CpmonError: a file cannot be read.
-    """
+    """The definitions in a folder; none where there is no such folder."""
     if not folder.is_dir():
         return Definitions()
     texts = []

@@ -1,18 +1,17 @@
 """Converts TOML documents to typed tables: one reader for all files that a site writes.
 
 msgspec converts and checks; it was chosen for its start-up time (20 ms; pydantic takes ten times
-as long). Its messages lack lines, and keys of tables with free names; `_mistake` adds both.
+as long). Its messages lack values, and keys of tables with free names; `_mistake` adds both.
 """
 
 from __future__ import annotations
 
+import copy
 import enum
 import json
 import re
 import tomllib
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -22,68 +21,11 @@ from msgspec import inspect
 from ..core.errors import CpmonError, nearest, unknown
 from .values import converter
 
-_HEADER = re.compile(r"\s*(\[\[?)(.+?)\]\]?\s*(#.*)?$")
-_KEY = re.compile(r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""")
-
-
-def key_lines(text: str) -> dict[str, int]:
-    """Key -> line, counted from 1: `shifts.prime.from`, `inbox[0].folder`.
-
-    Keys in inline tables and in lists over several lines are missing; `find_line` returns the line
-    of what contains them.
-    """
-    lines: dict[str, int] = {}
-    tables: Counter[str] = Counter()
-    top = quote = ""
-    for number, line in enumerate(text.splitlines(), start=1):
-        if quote:
-            quote = "" if quote in line else quote
-            continue
-        header, key = _HEADER.match(line), _KEY.match(line)
-        if header:
-            *above, top = _names(f"[{header[2]}]", tables)
-            if header[1] == "[[":
-                tables[top] += 1
-                top = f"{top}[{tables[top] - 1}]"
-            for name in (*above, top):
-                lines.setdefault(name, number)
-        elif key:
-            *_, inner = _names(f"{key[1]} = 0", Counter())
-            lines.setdefault(f"{top}.{inner}" if top else inner, number)
-            quote = next((q for q in ('"""', "'''") if line.count(q) == 1), "")
-    return lines
-
 
 def dotted(above: str, key: str) -> str:
     """A dotted key, quoted if necessary."""
     written = key if re.fullmatch("[A-Za-z0-9_-]+", key) else json.dumps(key, ensure_ascii=False)
     return f"{above}.{written}" if above else written
-
-
-def find_line(lines: Mapping[str, int], key: str) -> int | None:
-    """The line of a key or of the nearest table that contains it; None if unknown."""
-    while key:
-        if key in lines:
-            return lines[key]
-        shorter = re.sub(r"""(\.?"(?:[^"\\]|\\.)*"|\.[^.\[\]"]*|\[\d+\])$""", "", key)
-        key = shorter if shorter != key else ""
-    return None
-
-
-def _names(piece: str, tables: Counter[str]) -> list[str]:
-    """The parts of a header or key, with indexes of tables; empty if it is no TOML."""
-    try:
-        value: Any = tomllib.loads(piece)
-    except tomllib.TOMLDecodeError:
-        return [""]
-    names = [""]
-    while isinstance(value, dict) and value:
-        above = names[-1]
-        if tables[above]:
-            above = names[-1] = f"{above}[{tables[above] - 1}]"
-        ((key, value),) = value.items()
-        names.append(dotted(above, key))
-    return names[1:]
 
 
 _AT = re.compile(r" - at `\$(?P<path>[^`]*)`$")
@@ -93,7 +35,7 @@ _MISSING = re.compile(r"Object missing required field `(?P<key>.*)`", re.DOTALL)
 
 Convert = Callable[[type, Any], Any]
 Place = Callable[[str], str]
-"""Dotted key -> its place for messages: file, key and line."""
+"""Dotted key -> its place for messages: file and key."""
 
 
 def _mistake(
@@ -156,30 +98,19 @@ def _steps(path: str, values: Any, recurs: Callable[[Any], bool]) -> Iterator[st
 
     The name is found by converting with all others removed, until the same error is raised.
     """
-    level = values
-    kept: list[str | int] = []
+    trial = level = copy.deepcopy(values)
     for match in _STEP.finditer(path):
-        step: str | int
-        if match["index"] is None:
-            step = match["name"]
-        elif match["index"].isdigit():
-            step = int(match["index"])
-        else:
-            step = next(name for name in level if recurs(_only(values, kept, name)))
-        kept.append(step)
+        step: str | int = match["name"] or match["index"]
+        if step == "...":
+            for step, part in list(level.items()):
+                level.clear()
+                level[step] = part
+                if recurs(trial):
+                    break
+        elif match["index"]:
+            step = int(step)
         yield step
         level = level[step]
-
-
-def _only(values: Any, path: list[str | int], name: str) -> Any:
-    """The values with only one key in the table at the end of a path."""
-    if not path:
-        return {name: values[name]}
-    first, rest = path[0], path[1:]
-    inner = _only(values[first], rest, name)
-    if isinstance(first, int):
-        return [*values[:first], inner, *values[first + 1 :]]
-    return {**values, first: inner}
 
 
 def _bare(schema: inspect.Type) -> list[inspect.Type]:
@@ -279,16 +210,18 @@ class Document:
     Attributes:
         file: its name in messages.
         values: the parsed content.
-        what: description of the content for messages: "the settings".
     """
 
     def __init__(self, text: str, file: str, what: str) -> None:
         """Parse a document.
 
+        Args:
+            what: description of the content for messages: "the settings".
+
         Raises:
             CpmonError: the text is no TOML.
         """
-        self.file, self.what, self._text = file, what, text
+        self.file = file
         try:
             self.values: dict[str, Any] = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
@@ -309,11 +242,8 @@ class Document:
         return cls(text, str(path), what)
 
     def place(self, key: str) -> str:
-        """Place of a dotted key: file, key, and line of the key or of its table."""
-        if not key:
-            return self.file
-        line = find_line(self._lines, key)
-        return f"{self.file}: {key}" + (f", line {line}" if line else "")
+        """Place of a dotted key: file and key."""
+        return f"{self.file}: {key}" if key else self.file
 
     def read(self, kind: type[T], folder: Path = Path()) -> T:
         """Convert the whole document; see `read_values`."""
@@ -322,10 +252,6 @@ class Document:
     def read_part(self, values: Any, key: str, kind: type[T]) -> T:
         """Convert the part of the document at a key; see `read_values`."""
         return read_values(kind, values, lambda k: self.place(_below(key, k)))
-
-    @cached_property
-    def _lines(self) -> Mapping[str, int]:
-        return key_lines(self._text)
 
 
 def _below(above: str, key: str) -> str:

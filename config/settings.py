@@ -182,7 +182,7 @@ class Settings:
         retention: level -> length, as written.
         memory_limit: in the syntax of DuckDB; empty for its default.
         document: the file; None without one.
-        origins: dotted key -> its origin: file, key and line, or the variable.
+        origins: dotted key -> its origin: file and key, or the variable.
         distrust: reason why commands in the file are not trusted; empty if they are.
         definitions: of the site. left_out: reason why they are not trusted; empty if they are.
     """
@@ -245,7 +245,7 @@ class Settings:
         return form
 
     def place(self, key: str) -> str:
-        """Place of a key for messages: file, key, and line if known."""
+        """Place of a key for messages: file and key."""
         if key in self.origins:
             return self.origins[key]
         return self.document.place(key) if self.document else f"{FILE}: {key}"
@@ -373,7 +373,7 @@ def read_settings(store: Path | None = None, file: Path | None = None) -> Settin
 
     Raises:
         CpmonError: the named file does not exist, or it or a variable has a mistake; the error has
-            file, key, line, found and allowed values.
+            file, key, found and allowed values.
     """
     settings, named = _read_settings(store, file), file is not None or _VARIABLE in os.environ
     above = [*([settings.file.parent] if settings.file else []), store or settings.store]

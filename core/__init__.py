@@ -9,3 +9,5 @@ except ImportError:
         "  remedy    on Windows run it in the Windows Subsystem for Linux (WSL 2)",
         name="fcntl",
     ) from None
+
+__version__ = "0.1.0"

@@ -56,11 +56,7 @@ def package_version() -> str:
 
 
 def files_version(files: Iterable[str | Path]) -> str:
-    """A digest of the names and contents of files, in their order.
-
-    Raises:
-        OSError: one of them cannot be read.
-    """
+    """A digest of the names and contents of files, in their order."""
     digest = hashlib.blake2b(digest_size=16)
     for file in map(str, files):
         with FileIO(file) as opened:

@@ -1,4 +1,9 @@
-"""The exceptions for users: problem, place and remedy; nearest names for unknown ones."""
+"""The exceptions for users: problem, place and remedy; nearest names for unknown ones.
+
+What reads or writes files can fail where a disk or a network refuses it: with a `StoreError` for a
+file of a store, a `CpmonError` for another one, and an `OSError` below the places that explain it
+(`store.files.disk.writing`, the commands). `Raises:` of single functions does not repeat this.
+"""
 
 from __future__ import annotations
 

@@ -31,14 +31,6 @@ from .model.measurement import Frames
 from .model.population import matching, user_ids
 from .model.processors import MOST_PARTITIONS
 from .records.table import Expression
-from .scenario.repetitions import (
-    Difference,
-    DifferenceKeys,
-    Repetitions,
-    SampleKeys,
-    Samples,
-    check_figures,
-)
 from .scenario.scenario import (
     Event,
     Monitor,
@@ -403,14 +395,12 @@ class RunTable(RunKeys, frozen=True, kw_only=True):
     start: Moment
     machine: dict[str, Any] = field(default_factory=dict)
     storage: dict[str, Any] = field(default_factory=dict)
-    samples: SampleKeys | None = None
 
 
 class ScenarioTable(ScenarioKeys, frozen=True, kw_only=True):
     """A scenario file."""
 
     run: dict[str, RunTable] = field(default_factory=dict)
-    differences: tuple[DifferenceKeys, ...] = ()
 
 
 def scenario_names() -> list[str]:
@@ -506,10 +496,7 @@ def _checked(document: Document) -> Scenario:
     scenario = Scenario(
         **_values(table, ScenarioKeys),
         runs=tuple(_run(run_id, run, table, document) for run_id, run in table.run.items()),
-        repetitions=_repetitions(table, document),
     )
-    if scenario.repetitions is not None:
-        check_figures(scenario.repetitions)
     still_unplaced(scenario.assumed, document.place)
     _check_volumes(scenario, document.place)
     _check_names(scenario, document.place)
@@ -534,20 +521,6 @@ def _run(run_id: str, run: RunTable, scenario: ScenarioTable, document: Document
         machine=inherited("machine"),
         storage=inherited("storage"),
     )
-
-
-def _repetitions(table: ScenarioTable, document: Document) -> Repetitions | None:
-    """The repeated samples of a scenario, or None if it has none."""
-    runs = {}
-    for run_id, run in table.run.items():
-        if run.samples is not None:
-            place = _below(document.place, f"{dotted('run', run_id)}.samples")
-            runs[run_id] = Samples(**asdict(run.samples), run_id=run_id, place=place)
-    differences = tuple(
-        Difference(**asdict(each), place=_below(document.place, f"differences[{number}]"))
-        for number, each in enumerate(table.differences)
-    )
-    return Repetitions(runs, differences) if runs or differences else None
 
 
 def _below(place: Place, above: str) -> Place:

@@ -1,7 +1,6 @@
 """A run from model to files: the dump, its run file and the companions beside it.
 
-Companions are console logs, outputs of tools, and counts of load generator and hardware. The output
-formats of the tools (exerciser, thrasher, burner) were never published; these are ours.
+Companions are counts of load generator and hardware, and the samples of a scenario.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from msgspec.structs import asdict
@@ -22,9 +21,7 @@ from .encode.container import END_OF_DATA, Container, Delivery, captured
 from .encode.sampler import Sampler
 from .model.measurement import Measurement, Timeline
 from .model.system import Model
-from .numeric import I64, around_one, partition, random_stream
-from .samples import durations, samples_of
-from .scenario.repetitions import RATES, SCORES, Repetitions, Samples
+from .numeric import around_one, partition
 from .scenario.scenario import Scenario
 from .sink import SUFFIXES, Chunk, Compression, dump_file, write_text
 
@@ -127,166 +124,6 @@ def _chunks(model: Model) -> Iterator[Chunk]:
     yield END_OF_DATA
 
 
-_ZONE = dt.timezone(dt.timedelta(hours=-5), "EST")
-"""Time zone of the system; it has no daylight saving time."""
-
-_DAYS = ("MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY", "SUNDAY")
-
-_COUNTED = ("virtual_cpu_cs", "cp_cpu_cs", "virtual_ios", "page_reads", "page_writes")
-_AT_LOGON = np.array([(300, 900), (20, 60), (3000, 6000), (0, 40), (0, 1)]).T
-_BETWEEN = np.array([(1, 4), (0, 2), (0, 12), (0, 1), (0, 1)]).T
-"""Ranges, (least, most + 1), of each count at logon, and of its delta between two samples."""
-
-_Series = Mapping[str, tuple[int, ...]]
-"""Measure -> its samples; measures that were not taken are missing."""
-
-
-def repetition_files(
-    repetitions: Repetitions, run_id: str, start: dt.datetime, user: str, seed: int
-) -> Iterator[tuple[str, str, str]]:
-    """Kind, end of the file name, and text of each companion file of a run with samples.
-
-    Args:
-        start: when the run begins; the first sample begins some seconds later.
-        user: user id of the guest that is measured.
-
-    Raises:
-        CpmonError: no samples have the printed figures of the scenario.
-    """
-    run = repetitions.runs.get(run_id)
-    if run is None:
-        return
-    series = {m: samples_of(repetitions, run_id, m, seed) for m in run.measures}
-    lengths = durations(repetitions, run_id, seed)
-    moments = _moments(run, series, lengths, start, random_stream(seed, "session", run_id))
-    files = {"query_time": _query_time(moments)}
-    if run.has("virtual_ios"):
-        files["indicate_user"] = _indicate_user(run, moments, user)
-    if any(run.has(measure) for measure in RATES):
-        files["exerciser"] = _exerciser(run, series)
-    for tool in filter(run.has, SCORES):
-        scores = enumerate(series[tool], start=1)
-        files[tool] = (f"period {n} {run.period_s} s score {score}" for n, score in scores)
-    for kind, lines in files.items():
-        yield kind, f"{kind.replace('_', '-')}.txt", "\n".join(lines) + "\n"
-
-
-class _Moment(NamedTuple):
-    """Counts since logon at the begin or end of a sample. Times are seconds and 0.01 s."""
-
-    comment: str
-    when: dt.datetime
-    connect_s: int
-    virtual_cs: int
-    cp_cs: int
-    ios: int
-    page_reads: int
-    page_writes: int
-
-    @property
-    def total_cs(self) -> int:
-        """Virtual and CP time."""
-        return self.virtual_cs + self.cp_cs
-
-
-def _moments(
-    run: Samples,
-    series: _Series,
-    lengths: tuple[int, ...],
-    start: dt.datetime,
-    rng: np.random.Generator,
-) -> list[_Moment]:
-    """Begin and end of every sample in the guest's session, the first some seconds after `start`.
-
-    Args:
-        lengths: of the samples, s.
-    """
-    connected = int(rng.integers(1200, 5400))
-    pauses = rng.integers(3, 9, size=run.count)
-    pauses[0] += connected
-    seconds = np.cumsum(np.stack([pauses, lengths], axis=1)).tolist()
-    none = (0,) * run.count
-    deltas: I64 = np.array([series.get(measure, none) for measure in _COUNTED], dtype=np.int64).T
-    idle = rng.integers(_BETWEEN[0], _BETWEEN[1], size=deltas.shape)
-    idle[0] = rng.integers(_AT_LOGON[0], _AT_LOGON[1])
-    counts = np.cumsum(np.stack([idle, deltas], axis=1).reshape(-1, len(_COUNTED)), axis=0)
-    logon = start.replace(microsecond=0) - dt.timedelta(seconds=connected)
-    moments = []
-    for at, (second, row) in enumerate(zip(seconds, counts.tolist(), strict=True)):
-        # CP ignores a line that begins with an asterisk: a comment of the operator.
-        comment = f"* {run.run_id} sample {at // 2 + 1} {'ends' if at % 2 else 'begins'}"
-        when = (logon + dt.timedelta(seconds=second)).astimezone(_ZONE)
-        moments.append(_Moment(comment, when, second, *row))
-    return moments
-
-
-def _query_time(moments: list[_Moment]) -> Iterator[str]:
-    """CP QUERY TIME responses: time of day; since logon time connected and processor time."""
-    for moment in moments:
-        yield moment.comment
-        yield "QUERY TIME"
-        # Not %A, which the locale of the process changes.
-        day = _DAYS[moment.when.weekday()]
-        yield f"TIME IS {moment.when:%H:%M:%S} {moment.when.tzname()} {day} {moment.when:%m/%d/%y}"
-        minutes, seconds = divmod(moment.connect_s, 60)
-        connect = f"{minutes // 60:02}:{minutes % 60:02}:{seconds:02}"
-        virtual, total = _mmm_ss_hs(moment.virtual_cs), _mmm_ss_hs(moment.total_cs)
-        yield f"CONNECT= {connect} VIRTCPU= {virtual} TOTCPU= {total}"
-
-
-def _mmm_ss_hs(hundredths: int) -> str:
-    return f"{hundredths // 6000:03}:{hundredths // 100 % 60:02}.{hundredths % 100:02}"
-
-
-def _indicate_user(run: Samples, moments: list[_Moment], user: str) -> Iterator[str]:
-    """CP INDICATE USER responses: counts since logon.
-
-    I/Os and processor time are given for each virtual processor; the first has the remainder.
-    """
-    for moment in moments:
-        yield moment.comment
-        yield "INDICATE USER"
-        yield f"USERID={user} MACH=ESA STOR={run.storage_mib}M VIRT=V XSTORE=NONE"
-        yield "IPLSYS=DEV 0201 DEVNUM=00014"
-        yield (
-            f"PAGES: RES={run.resident_pages:08} WS={run.working_set_pages:08}"
-            " LOCK=00000028 RESVD=00000000"
-        )
-        yield (
-            f"NPREF=00000000 PREF=00000000"
-            f" READS={moment.page_reads:08} WRITES={moment.page_writes:08}"
-        )
-        connected, totals = moment.connect_s // 60, (moment.virtual_cs, moment.total_cs)
-        for number in range(run.virtual_processors):
-            ios, virtual, total = (
-                count // run.virtual_processors + (count % run.virtual_processors) * (number == 0)
-                for count in (moment.ios, *(hundredths // 100 for hundredths in totals))
-            )
-            yield (
-                f"CPU {number:02}: CTIME={connected // 60:02}:{connected % 60:02}"
-                f" VTIME={virtual // 60:03}:{virtual % 60:02}"
-                f" TTIME={total // 60:03}:{total % 60:02} IO={ios:06}"
-            )
-            yield "        RDR=000000 PRT=000000 PCH=000000"
-
-
-def _exerciser(run: Samples, series: _Series) -> Iterator[str]:
-    """Output of the DASD exerciser: in each sample the file is written once, then read.
-
-    A line has the rate in whole KB/s.
-    """
-    operations = (("write", "write_kb_per_s", 1), ("read", "read_kb_per_s", run.read_passes))
-    for sample in range(run.count):
-        for operation, measure, passes in operations:
-            if measure in series:
-                kb, rate = run.kb(measure), series[measure][sample]
-                # Hundredths of a second, rounded half up in whole numbers.
-                hundredths = (200 * kb + rate) // (2 * rate)
-                seconds = f"{hundredths // 100}.{hundredths % 100:02}"
-                done = f"{operation} {passes} {'pass' if passes == 1 else 'passes'}"
-                yield f"sample {sample + 1} {done} {kb} KB {seconds} s {rate} KB/s"
-
-
 _US = 1_000_000
 _MARGIN = dt.timedelta(seconds=5)
 
@@ -307,10 +144,11 @@ def _companions(model: Model) -> Iterator[tuple[str, str, str]]:
         columns = _hardware(measurement, model.timeline)
         text = _csv("interval_end,seconds,busy_s,emulation_s", ends, seconds, *columns)
         yield "hardware", "hardware.csv", text
-    repetitions, run = measurement.scenario.repetitions, measurement.run
-    if repetitions is not None:
-        user = str(model.users.names[0])
-        yield from repetition_files(repetitions, run.run_id, run.start, user, measurement.seed)
+    if samples := measurement.run.samples:
+        names = [measure for measure, values in samples.items() for _ in values]
+        numbers = [str(n) for values in samples.values() for n in range(1, len(values) + 1)]
+        figures = [str(value) for values in samples.values() for value in values]
+        yield "samples", "samples.csv", _csv("measure,sample,value", names, numbers, figures)
 
 
 def _hardware(measurement: Measurement, timeline: Timeline) -> list[list[str]]:

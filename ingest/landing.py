@@ -18,7 +18,7 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from .. import __version__
+from ..core import __version__
 from ..core.errors import CpmonError, StoreError, UnreadableError
 from ..schemas.registry import site_folder, use
 from ..schemas.release import base_release
@@ -432,7 +432,6 @@ def land_checked(
 
     Raises:
         DumpError: it is no monitor data.
-        StoreError: the store cannot be written.
     """
     with store.stage() as staged:
         looked_at = write_tables(reader, staged, progress, look)

@@ -221,7 +221,7 @@ def _(findings, source, system, users, wholeness):
     mo.md(
         "## In short\n\n"
         + "\n".join(f"- {line}" for line in conclusion)
-        + "\n\nIf that was slow for somebody, go on with the notebook `why-slow`."
+        + "\n\nIf that was slow for somebody, go on with `cpmon explain --at TIME`."
     )
     return (conclusion,)
 

@@ -19,8 +19,8 @@ import numpy as np
 from cpmon.generate import load_scenario
 from cpmon.generate.model.measurement import Allocation, Measurement, Timeline
 from cpmon.generate.model.population import Demand, Population
-from cpmon.reduce.compare.change_test import SIGNIFICANT_P, Array, adjusted
 from cpmon.reduce.compare.run_comparison import difference_of_runs
+from cpmon.reduce.statistics import SIGNIFICANT_P, Array, adjusted
 
 SEED, PAIRS = 2600, 1000
 CHANGES = (1.0, 1.05, 1.1, 1.2)

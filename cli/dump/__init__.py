@@ -1,1 +1,1 @@
-"""Commands that read and write dumps, without a store."""
+"""Commands that read and write dumps; `demo` leads them on to tables."""

@@ -18,7 +18,7 @@ from typing import Any
 
 import duckdb
 
-from ... import __version__
+from ...core import __version__
 from ...core.errors import CpmonError, DumpError, StoreError
 from ...ingest.codec import moment
 from ...ingest.container.source import Container, Progress, Source

@@ -1,1 +1,1 @@
-"""The prompt of `cpmon shell`: statements, dot commands, results, completion, history."""
+"""Interactive commands: the prompt of `cpmon shell`, pages in a browser, notebooks."""

@@ -1,1 +1,1 @@
-"""Commands that fill and maintain a store."""
+"""Commands that fill and maintain a store, by hand or unattended."""

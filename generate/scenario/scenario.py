@@ -14,7 +14,6 @@ from ...config.values import Text
 from ...core.errors import CpmonError, nearest
 from ...schemas.unplaced import AssumedPlace, Places
 from ..sink import Compression
-from .repetitions import Repetitions
 
 NonNegative = Annotated[float, Meta(ge=0)]
 NonNegativeInt = Annotated[int, Meta(ge=0)]
@@ -415,10 +414,10 @@ class Monitor(Table, frozen=True):
 
 
 class RunKeys(Table, frozen=True, kw_only=True):
-    """Keys of a run, besides its start, machine, storage and samples.
+    """Keys of a run, besides its start, machine and storage.
 
     The first `warmup_intervals` precede the steady state that the targets describe. `damage` is
-    applied to the dump: KIND[:PLACE[:COUNT]].
+    applied to the dump: KIND[:PLACE[:COUNT]]. `samples`: what was measured, by measure.
     """
 
     cp_level: Level
@@ -430,6 +429,7 @@ class RunKeys(Table, frozen=True, kw_only=True):
     warmup_tx_share: Annotated[float, Meta(ge=0, le=2)] = 0.5
     users: dict[str, NonNegativeInt] = field(default_factory=dict)
     attributes: dict[str, Any] = field(default_factory=dict)
+    samples: dict[str, tuple[int, ...]] = field(default_factory=dict)
     events: tuple[Event, ...] = ()
     damage: tuple[str, ...] = ()
     compression: Compression = "none"
@@ -453,7 +453,7 @@ class Run(RunKeys, frozen=True, kw_only=True):
 
 
 class ScenarioKeys(Table, frozen=True, kw_only=True):
-    """Keys of a scenario, besides its runs and the differences of their samples."""
+    """Keys of a scenario, besides its runs."""
 
     name: str
     title: str
@@ -477,7 +477,6 @@ class Scenario(ScenarioKeys, frozen=True, kw_only=True):
     """A measurement with all its runs."""
 
     runs: tuple[Run, ...]
-    repetitions: Repetitions | None = None
 
     @property
     def places(self) -> Places:

@@ -263,7 +263,6 @@ def zip_member(file: RawIOBase | None, name: str) -> Iterator[bytes]:
     Raises:
         DumpError: it holds several files or none, comes from a pipe, is damaged, or needs a
             password or a method that Python lacks.
-        OSError: the file cannot be read.
     """
     if file is None:
         raise DumpError(

@@ -186,9 +186,6 @@ class Source:
 
         They are less than asked for at the end only; or where a device's data set ends, since the
         next one may take its time.
-
-        Raises:
-            CpmonError: the file, pipe or device cannot be read.
         """
         filled = 0
         try:

@@ -19,8 +19,8 @@ import pyarrow as pa
 from ...core.errors import CpmonError
 from ...render.printing import Printed, blank, exact, percentage, ratio, show
 from ..reductions.reductions import reduction
-from .change_test import Samples, difference, quotient, read_samples, statistic
 from .run_facts import run_notes, texts
+from .samples import Samples, difference, quotient, read_samples, statistic
 from .spec import ChangeColumn, DifferenceColumn, Row, Spec, Wording, load_spec
 
 Values = Mapping[str, Any]

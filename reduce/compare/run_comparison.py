@@ -1,7 +1,7 @@
 """Compares runs with a base run on the standard metrics, without a spec, and tests the changes.
 
 Values are those of run_summary. The intervals of both steady states decide whether a difference is
-a change or noise (`change_test.py`).
+a change or noise (`statistics.py`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ...core.text import counted
 from ...render.printing import Format, Printed, blank, exact, fixed, percentage, show, upper_percent
 from ..metrics import Metric, compared_metrics
 from ..reductions.reductions import reduction
-from .change_test import (
+from ..statistics import (
     FEWEST,
     SIGNIFICANT_P,
     Array,

@@ -19,7 +19,7 @@ from ..metrics import Metric, compared_metrics
 from ..reports.layout_notes import RESTING, assumed_notes, dumps_of
 from ..reports.report import doubts_note
 from ..reports.report_sql import doubts_sql
-from .change_test import Array
+from ..statistics import Array
 
 ATTRIBUTES = ("cp_level", "users", "processors")
 NOTE = "note"

@@ -22,7 +22,7 @@ from ...config.values import Names, Text
 from ...core.errors import CpmonError, fold, nearest, unknown
 from ...render.printing import Format, Printed, Style, blank, exact, fixed, percent, significant
 from ..reductions.reductions import reduction
-from .change_test import MEASURES, Samples, confidence
+from .samples import MEASURES, Samples, confidence
 
 NOT_SIGNIFICANT = "not significant"
 Digits = Annotated[int, Meta(ge=0, le=9)]

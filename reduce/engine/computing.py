@@ -54,7 +54,6 @@ def compute(chain: Chain, advance: Advance | None = None) -> dict[str, Done]:
     Raises:
         CpmonError: a dump cannot be read, the memory limit is too small, or the jobs were planned
             by another version of cpmon.
-        StoreError: the results cannot be written.
     """
     site = chain[0].site
     if site.layouts != site_folder():  # a worker process
@@ -258,7 +257,6 @@ def roll_up(
         files: the entry of each file and its path.
 
     Raises:
-        OSError: a file cannot be written.
         CpmonError: the memory limit is too small.
     """
     query = f"({rollup.select(rows, text(files[0][0].system), depth)})"

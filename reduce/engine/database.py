@@ -137,7 +137,6 @@ class ReductionDatabase(QueryWriter):
             the number of rows.
 
         Raises:
-            OSError: the file cannot be written.
             CpmonError: the memory limit is too small.
         """
         self._prepare(result.relation)

@@ -68,7 +68,6 @@ def reduce(store: Store, names: Sequence[str], settings: Settings) -> list[Done]
     Raises:
         CpmonError: a name is unknown, the classes or a limit of the settings are wrong, or a unit
             failed; the other units are computed all the same.
-        StoreError: the results cannot be written.
     """
     reduced = reduce_selected(store, names, settings)
     for failure in reduced.failures:
@@ -92,7 +91,6 @@ def reduce_selected(
     Raises:
         CpmonError: a name is unknown, the classes or a limit of the settings are wrong, the
             selection matches no system, or the engine does not work.
-        StoreError: the results cannot be written.
     """
     started = time.perf_counter()
     engine, selection = engine or InOrder(), selection or DaySelection()

@@ -11,8 +11,8 @@ import duckdb
 from ...core.grace_period import bounds_of_ends
 from ...core.text import counted
 from ...store.scope import Scope
-from ..compare.change_test import FEWEST
 from ..reports.report_sql import run_window
+from ..statistics import FEWEST
 from .departure import LEAST
 
 BEFORE = timedelta(hours=3)

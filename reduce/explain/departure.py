@@ -16,7 +16,7 @@ With fewer intervals medians say little: mean and pooled standard deviation of b
 place, as in Student's t-test.
 
 As in the comparison of runs, successive intervals count as n (1 - r) / (1 + r) for their lag-1
-correlation r, of which the upper 90 % confidence limit is used (`compare/change_test.py`).
+correlation r, of which the upper 90 % confidence limit is used (`statistics.py`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..compare.change_test import EXACT, FEWEST, MOST_CORRELATED, NORMAL_90, Array
+from ..statistics import EXACT, FEWEST, Array, lag_correlation
 
 Mask = npt.NDArray[np.bool_]
 
@@ -130,7 +130,7 @@ def _robust(
     residuals = straight - centre[:, None]
     ahead = np.nanmean(span - slope[:, None] * (times[1] - middle), axis=1) - centre
     spread = _spread(residuals)
-    correlation = _correlation(residuals, counts)
+    correlation = lag_correlation(residuals)
     share = (1 - correlation) / (1 + correlation)
     effective = np.maximum(counts * share, 2)
     variance = 1 / np.maximum(lengths * share, 1) + _MEDIAN / effective
@@ -188,17 +188,6 @@ def _spread(residuals: Array) -> Array:
     size = np.nanmax(np.abs(residuals), axis=1)
     tolerated: Array = np.where(size <= EXACT, 0.0, spread)
     return tolerated
-
-
-def _correlation(residuals: Array, counts: Array) -> Array:
-    """Upper confidence limit of the lag-1 correlation of each series, 0 or more."""
-    variance = np.nanmean(residuals**2, axis=1)
-    products = np.nansum(residuals[:, 1:] * residuals[:, :-1], axis=1)
-    raw = np.nan_to_num(products / counts / variance)
-    r = raw + (1 + 4 * raw) / counts
-    r = np.where(r > 0, r + NORMAL_90 * np.sqrt(np.maximum(1 - r**2, 0) / counts), 0.0)
-    limited: Array = np.clip(r, 0.0, MOST_CORRELATED)
-    return limited
 
 
 def _moving_means(residuals: Array, length: int) -> Array:

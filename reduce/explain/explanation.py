@@ -25,12 +25,12 @@ from ...core.grace_period import bounds_of_ends
 from ...core.text import counted
 from ...store.catalogue.connection import point
 from ...store.scope import ALL, Scope
-from ..compare.change_test import FEWEST, Array, adjusted
 from ..metrics import Metric
 from ..reports.cells import UTC_ZONE, utc
 from ..reports.report import whole_span
 from ..reports.report_sql import run_window
 from ..rules.exceptions import exceptions
+from ..statistics import FEWEST, Array, adjusted
 from .baseline import Baseline, count_intervals, find_baseline
 from .departure import Departures, departures
 from .series import Series, Subject, read_rows, series_of, subjects

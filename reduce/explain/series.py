@@ -19,8 +19,8 @@ import pyarrow.compute as pc
 
 from ...store.catalogue.connection import table_of
 from ...store.scope import Scope
-from ..compare.change_test import Array
 from ..metrics import Metric, metrics_of
+from ..statistics import Array
 
 
 @dataclass(frozen=True, slots=True)

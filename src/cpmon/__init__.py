@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .api import Dump, OpenStore, Records, open, read
+    from .core import __version__
     from .core.errors import CpmonError, NothingToReportError
 
-__version__ = "0.1.0"
 __all__ = [
     "CpmonError",
     "Dump",
@@ -28,7 +28,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    module = import_module(".core.errors" if name.endswith("Error") else ".api", __name__)
+    place = ".core.errors" if name.endswith("Error") else ".api"
+    module = import_module(".core" if name == "__version__" else place, __name__)
     return getattr(module, name)
 
 

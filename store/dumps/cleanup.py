@@ -49,7 +49,6 @@ def clean(files: LocalFiles) -> None:
 
     Raises:
         StoreError: a folder of the store is a symlink, or an intent names files outside the store.
-        OSError: the disk refuses a change.
     """
     root, staging = files.root, files.root / STAGING
     for name in FOLDERS:
@@ -95,7 +94,6 @@ def remove(files: Files, names: Iterable[str]) -> None:
 
     Raises:
         StoreError: a file is outside the store, behind a symlink.
-        OSError: the disk refuses a change.
     """
     removed = list(names)
     _check_folders(files, removed)

@@ -71,7 +71,6 @@ def write_table(
 
     Raises:
         UnreadableError: a file is damaged or missing.
-        OSError: the disk refuses it.
     """
     rows = _Rows(files, table, dropped)
     schema = rows.schema(dumps)

@@ -101,9 +101,6 @@ def incomplete_dumps(
     Args:
         folders: only the dumps in these are looked at.
         tables: on a disk, too, those whose tables have lost their end.
-
-    Raises:
-        StoreError: the disk or the network refuses it.
     """
     while True:
         version = store.manifest.version

@@ -50,11 +50,7 @@ def keep_layouts(files: Files) -> None:
 
 
 def layouts_of(store: Path) -> Path | None:
-    """The layouts in the folder `schemas` of a store, or those that its dumps landed with.
-
-    Raises:
-        StoreError: the latter cannot be read.
-    """
+    """The layouts in the folder `schemas` of a store, or those that its dumps landed with."""
     beside = store / "schemas"
     if beside.is_dir() or os.environ.get(VARIABLE):
         return beside if beside.is_dir() else None

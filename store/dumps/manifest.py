@@ -91,11 +91,7 @@ class Manifest:
         return other
 
     def dumps(self) -> Sequence[LandedDump]:
-        """All dumps, by system, begin and name.
-
-        Raises:
-            StoreError: a file of the manifest cannot be read.
-        """
+        """All dumps, by system, begin and name."""
         self._dumps()
         if self._shown_of is not self._content.in_order:
             hidden = self._left_out()
@@ -105,19 +101,11 @@ class Manifest:
         return self._shown
 
     def dumps_with(self, table: str) -> list[LandedDump]:
-        """The dumps that have a table, in the same order.
-
-        Raises:
-            StoreError: a file of the manifest cannot be read.
-        """
+        """The dumps that have a table, in the same order."""
         return [dump for dump in self.dumps() if table in dump.tables]
 
     def tables(self) -> dict[str, set[bool]]:
-        """Tables that have landed -> whether their dumps are merged; both values if some are.
-
-        Raises:
-            StoreError: a file of the manifest cannot be read.
-        """
+        """Tables that have landed -> whether their dumps are merged; both values if some are."""
         by_table: dict[str, set[bool]] = {}
         for tables, is_merged in self._kinds_of_dumps():
             for table in tables:
@@ -125,11 +113,7 @@ class Manifest:
         return by_table
 
     def are_merged(self) -> set[bool]:
-        """Whether dumps are merged; both values if some are.
-
-        Raises:
-            StoreError: a file of the manifest cannot be read.
-        """
+        """Whether dumps are merged; both values if some are."""
         return {is_merged for _, is_merged in self._kinds_of_dumps()}
 
     @property
@@ -353,7 +337,6 @@ class Manifest:
 
         Raises:
             FileNotFoundError: the file was merged meanwhile.
-            StoreError: it cannot be read.
         """
         try:
             return dumps_in(read_lines(self._files, name))

@@ -35,7 +35,6 @@ def write_database(file: Path, contents: Iterable[Content]) -> Iterator[tuple[Do
         Each relation when it has been written, with its number of rows.
 
     Raises:
-        StoreError: the file cannot be written.
         CpmonError: a part cannot be computed.
     """
     spill = spill_folder()

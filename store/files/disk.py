@@ -117,11 +117,7 @@ def writing(root: Path) -> Iterator[None]:
 
 
 def replace_durably(path: Path, content: str | bytes) -> None:
-    """Replaces a small file atomically and durably.
-
-    Raises:
-        StoreError: the file cannot be written.
-    """
+    """Replaces a small file atomically and durably."""
     with writing(path.parent):
         with replacing(path) as part:
             write_durably(part, content)
@@ -129,11 +125,7 @@ def replace_durably(path: Path, content: str | bytes) -> None:
 
 
 def make_private(folder: Path) -> None:
-    """Creates a folder that is readable only for those who may write to it, unless it exists.
-
-    Raises:
-        OSError: the folder cannot be created.
-    """
+    """Creates a folder that is readable only for those who may write to it, unless it exists."""
     try:
         folder.mkdir()
     except FileExistsError:

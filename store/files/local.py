@@ -189,7 +189,6 @@ def make_folder(root: Path, folder: Path) -> None:
 
     Raises:
         StoreError: one of them is a symlink.
-        OSError: a folder cannot be created.
     """
     check_inside(root, folder)
     _make_folder(folder)

@@ -153,11 +153,7 @@ class Entries:
         self._lines: dict[str, list[tuple[str, str, bytes]]] | None = None
 
     def of(self, result: str) -> list[Entry]:
-        """The entries of a reduction, current or outdated, without files that are left out.
-
-        Raises:
-            StoreError: a file of the manifest cannot be read.
-        """
+        """The entries of a reduction, current or outdated, without files that are left out."""
         left_out = self._store.left_out.files
         lines = {line: name for name, _, line in self._by_result().get(result, ())}
         entries = (_decoded(self._store, name, line, Entry) for line, name in lines.items())
@@ -219,11 +215,7 @@ def _names(store: Store, places: Collection[str] | None) -> list[str]:
 
 
 def add(store: Store, entries: Iterable[Entry]) -> set[str]:
-    """Adds entries to the manifest; returns the names of its files that have them.
-
-    Raises:
-        StoreError: the manifest cannot be written.
-    """
+    """Adds entries to the manifest; returns the names of its files that have them."""
     by_place: defaultdict[str, list[str]] = defaultdict(list)
     for entry in entries:
         by_place[entry.place].append(f"{entry.text}\n")
@@ -237,9 +229,6 @@ def replace(store: Store, added: Collection[Entry], dropped: Collection[Piece | 
     """Adds entries, drops those of other files and deletes these files. The caller is alone.
 
     A killed call is completed by the next process that writes to the store.
-
-    Raises:
-        StoreError: the manifest cannot be read or written.
     """
     for place in sorted({each.place for each in (*added, *dropped)}):
         going = sorted({each.file for each in dropped if each.place == place})
@@ -260,11 +249,7 @@ def without(store: Store, dropped: Collection[Piece | Entry]) -> tuple[dict[str,
 
 
 def tidy(store: Store) -> None:
-    """Writes the entries of a month into one file if they are in many. The caller is alone.
-
-    Raises:
-        StoreError: the manifest cannot be read or written.
-    """
+    """Writes the entries of a month into one file if they are in many. The caller is alone."""
     counts = Counter(folder_of(name) for name in _names(store, None))
     for place in (place for place, count in counts.items() if count >= FAN):
         texts, old = _rewritten(store, place, (), ())
@@ -291,9 +276,6 @@ def name_again(store: Store) -> int:
     """Adds entries of files that have none; returns their number.
 
     A process was killed before it had added them. The next `reduce` removes what is outdated.
-
-    Raises:
-        StoreError: the manifest cannot be read or written.
     """
     found = _in_files(store, {entry.file for entry in Entries(store).all()})
     add(store, found)
@@ -301,11 +283,7 @@ def name_again(store: Store) -> int:
 
 
 def rebuild(store: Store) -> None:
-    """Makes all entries again, from the metadata of the files.
-
-    Raises:
-        StoreError: the manifest cannot be written.
-    """
+    """Makes all entries again, from the metadata of the files."""
     before = set(_names(store, None))
     store.files.delete(sorted(before - add(store, _in_files(store))))
 

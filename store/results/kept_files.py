@@ -143,7 +143,6 @@ class QueryWriter:
             entry: that of the file, for its metadata.
 
         Raises:
-            OSError: the file cannot be written.
             CpmonError: the memory limit is too small.
         """
         options = FORMAT

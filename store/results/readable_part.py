@@ -78,7 +78,6 @@ def put_damaged_aside(store: Store) -> list[str]:
     Results that the manifest does not name get an entry, so that nothing is left unread.
 
     Raises:
-        StoreError: a file cannot be moved.
         BusyError: another process merges, in object storage.
     """
     with store.alone():

@@ -69,11 +69,7 @@ def class_sql(rules: Sequence[ClassRule], column: str) -> tuple[str, list[str]]:
 
 
 def classes_text(store: Store) -> str:
-    """The text of the class file of a store; empty if there is none.
-
-    Raises:
-        CpmonError: the file cannot be read.
-    """
+    """The text of the class file of a store; empty if there is none."""
     try:
         return store.files.read(FILE).decode()
     except FileNotFoundError:

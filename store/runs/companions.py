@@ -1,9 +1,8 @@
 """Companions: figures of a run that do not come from the monitor, each in its own text format.
 
 Throughput (t) is counted by the load generator, hardware instrumentation (h) is measured by the
-machine, QUERY TIME (qt) and INDICATE USER (i) are responses of CP on a console; exerciser, thrasher
-and burner are workload programs that print their figures. `docs/companions.md` describes the
-formats.
+machine, QUERY TIME (qt) and INDICATE USER (i) are responses of CP on a console; samples are what
+workload programs and others measured several times. `docs/companions.md` describes the formats.
 """
 
 from __future__ import annotations
@@ -53,9 +52,6 @@ def _lines(file: Path) -> Iterator[_Line]:
 
     Skips blank lines, operator comments (they begin with *; CP ignores them too) and echoed
     commands (QUERY TIME, INDICATE USER, in any case or abbreviation).
-
-    Raises:
-        CpmonError: the file cannot be read.
     """
     try:
         text = file.read_text(encoding="utf-8-sig")
@@ -307,66 +303,33 @@ def _cells(line: _Line) -> list[str]:
     return next(csv.reader([line.text]))
 
 
-_TYPES = {"VARCHAR": str, "BIGINT": int, "DOUBLE": float}
+def _read_samples(file: Path) -> Figures:
+    """Reads a CSV of samples: the name of a measure, the number of the sample, and its value.
 
-
-@dataclass(frozen=True, slots=True)
-class _ToolOutput:
-    """The output format of a workload program.
-
-    Attributes:
-        table: table of `meta` for its figures.
-        noun: what a line describes, with its article.
-        syntax: syntax of a line, for messages.
-        line: pattern of a line; its groups are columns of the table.
-        key: format string over these columns; unique for each line.
+    Raises:
+        CpmonError: the file cannot be read, lacks a column or a value, or has a sample twice.
     """
-
-    table: str
-    noun: str
-    syntax: str
-    line: re.Pattern[str]
-    key: str
-
-    def read(self, file: Path, **constant: str) -> Figures:
-        """The figures of each line, after the constant columns.
-
-        Raises:
-            CpmonError: the file cannot be read, a line does not match, or a key is not unique.
-        """
-        rows: dict[str, dict[str, object]] = {}
-        for line in _lines(file):
-            match = self.line.fullmatch(line.text)
-            if match is None:
-                raise line.wrong(f"has a line that is not {self.noun}", self.syntax)
-            types = {column: _TYPES[kind] for column, (kind, _) in COLUMNS[self.table].items()}
-            figures = {column: types[column](cell) for column, cell in match.groupdict().items()}
-            key = self.key.format_map(figures)
-            if key in rows:
-                raise line.wrong(f"has {self.noun} twice", f"one {key}")
-            rows[key] = {**constant, **figures}
-        if not rows:
-            raise _empty(file, self.syntax)
-        return list(rows.values())
-
-
-_EXERCISER = _ToolOutput(
-    "exerciser",
-    "an operation",
-    "sample N write|read P pass(es) K KB S s R KB/s",
-    re.compile(
-        r"sample (?P<sample>\d+) (?P<operation>read|write) (?P<passes>\d+) pass(?:es)? "
-        r"(?P<kb>\d+) KB (?P<seconds>\d+(?:\.\d+)?) s (?P<kb_per_s>\d+) KB/s"
-    ),
-    "{operation} in sample {sample}",
-)
-_SCORE = _ToolOutput(
-    "score",
-    "a period",
-    "period N S s score K",
-    re.compile(r"period (?P<period>\d+) (?P<seconds>\d+(?:\.\d+)?) s score (?P<score>\d+)"),
-    "period {period}",
-)
+    syntax = "a CSV with the columns measure, sample, value; samples count from 1"
+    rows = [*_lines(file)]
+    if len(rows) < 2:
+        raise _empty(file, syntax)
+    names = _cells(rows[0])
+    if not {"measure", "sample", "value"} <= {*names}:
+        raise rows[0].wrong("lacks columns", syntax)
+    figures: dict[tuple[str, int], dict[str, object]] = {}
+    for line in rows[1:]:
+        cells = dict(zip(names, _cells(line), strict=False))
+        try:
+            measure, sample = cells["measure"], int(cells["sample"])
+            value = float(cells["value"])
+        except (KeyError, ValueError):
+            raise line.wrong("has a line that is not a sample", syntax) from None
+        if not measure or sample < 1 or not math.isfinite(value):
+            raise line.wrong("has a line that is not a sample", syntax)
+        if (measure, sample) in figures:
+            raise line.wrong("has a sample twice", f"one {measure} of sample {sample}")
+        figures[measure, sample] = {"measure": measure, "sample": sample, "value": value}
+    return [*figures.values()]
 
 
 @dataclass(frozen=True)
@@ -382,11 +345,16 @@ COMPANIONS = {
     "hardware": Companion("hardware", partial(_read_intervals, table="hardware")),
     "query_time": Companion("query_time", _read_query_time),
     "indicate_user": Companion("indicate_user", _read_indicate_user),
-    "exerciser": Companion("exerciser", _EXERCISER.read),
-    "thrasher": Companion("score", partial(_SCORE.read, tool="thrasher")),
-    "burner": Companion("score", partial(_SCORE.read, tool="burner")),
+    "samples": Companion("run_sample", _read_samples),
 }
 """Companions by their key in a run file."""
+
+DERIVED = {
+    "query_time": ("duration_s", "virtual_cpu_cs", "cp_cpu_cs", "total_cpu_cs"),
+    "indicate_user": ("virtual_ios", *_LEVELS, "page_reads", "page_writes"),
+    "run_sample": ("read_s", "write_s"),
+}
+"""Table -> measures that `run_samples` has from it, which samples must not repeat."""
 
 TABLES = {companion.table: COLUMNS[companion.table] for companion in COMPANIONS.values()}
 """Table of schema `meta` -> its columns. A run file in the store has a list of rows for each."""

@@ -24,7 +24,7 @@ from ...config.values import Moment
 from ...core.errors import CpmonError, UnreadableError, unknown
 from ...schemas.unplaced import AssumedPlace, Places, still_unplaced
 from ..dumps.store import Store
-from .companions import COMPANIONS, TABLES, Figures
+from .companions import COMPANIONS, DERIVED, TABLES, Figures
 
 FOLDER = "runs"
 _Time = Annotated[str, msgspec.Meta(pattern=r"^\d{4,}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?$")]
@@ -242,7 +242,6 @@ def delete_runs(store: Store, run_ids: Iterable[str]) -> None:
 
     Raises:
         CpmonError: there is no such run; nothing is deleted.
-        StoreError: a file cannot be deleted.
     """
     names = {run_name(run_id): run_id for run_id in run_ids}
     if not names:
@@ -349,11 +348,25 @@ def name_of_new(run_id: str) -> str:
 
 
 def _figures(files: Mapping[str, str], folder: Path) -> dict[str, Figures]:
-    """Rows by companion table, in the order of the files; some tools share a table."""
+    """Rows by companion table, in the order of the files.
+
+    Raises:
+        CpmonError: a file is wrong, or two of them give the same measure.
+    """
     figures: dict[str, Figures] = {}
     for kind, name in files.items():
         companion = COMPANIONS[kind]
-        figures.setdefault(companion.table, []).extend(companion.read(folder / name))
+        figures[companion.table] = companion.read(folder / name)
+    given = {row["measure"] for row in figures.get("run_sample", ())}
+    if doubled := given & {m for table in figures for m in DERIVED.get(table, ())}:
+        raise CpmonError(
+            f"companion {files['samples']} has measures that other figures of the run give",
+            code="companion-measure-doubled",
+            place=str(folder / files["samples"]),
+            found=", ".join(sorted(doubled)),
+            effect="the run and its companions are not stored",
+            remedy="remove these lines, or the other companion",
+        )
     return figures
 
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TextIO
 
 from cpmon.batch import BatchResult, BatchRunner, read_plan
-from cpmon.batch.log import Log
+from cpmon.batch.log import write_log
 from cpmon.cli.output import write_file
 from cpmon.config import read_settings
 from cpmon.reduce.reductions.reductions import reductions
@@ -200,7 +200,8 @@ def _batch(folder: Path, stream: TextIO) -> BatchRunner:
     settings = read_settings(folder / "store", file)
     store = Store(folder / "store", create=True)
     plan = read_plan(settings)
-    return BatchRunner(store, plan, settings, Log("text", stream), write_file)
+    write_log("text", stream)
+    return BatchRunner(store, plan, settings, write_file)
 
 
 def _kill(folder: Path, now: datetime, seconds: float) -> int:

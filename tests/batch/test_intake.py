@@ -14,7 +14,7 @@ import pytest
 from cpmon.batch import BatchResult, read_plan
 from cpmon.batch import intake as intake_module
 from cpmon.batch.intake import Intake
-from cpmon.batch.log import Log
+from cpmon.batch.log import write_log
 from cpmon.batch.state import State, load_state
 from cpmon.config import read_settings
 from cpmon.ingest import ingest
@@ -41,9 +41,9 @@ class Landing:
         settings = read_settings(self.site.store, self.site.config)
         plan = read_plan(settings)
         memory = load_state(self.store, self.folder)
-        log = Log("text", self.log)
+        write_log("text", self.log)
         found = BatchResult("test", datetime.now(UTC))
-        Intake(self.store, plan, memory, self.folder, settings, log, lambda: False).run(found)
+        Intake(self.store, plan, memory, self.folder, settings, lambda: False).run(found)
         memory.save(self.folder)
         return found
 

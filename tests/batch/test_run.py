@@ -10,7 +10,6 @@ import sys
 import zipfile
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
@@ -181,19 +180,14 @@ def test_the_next_run_has_nothing_to_do_and_the_file_still_waits(
     "text", ['[retention]\nraw = "30"\n', '[exceptions.x]\nmeasure = "no"\n'], ids=["raw", "rule"]
 )
 def test_what_a_check_of_the_settings_refuses_no_batch_takes(
-    text: str, site: Site, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    text: str, site: Site, capfd: pytest.CaptureFixture[str]
 ):
     site.configure(text)
-    config = ["--config", str(site.config)]
     assert run(["config", "check", str(site.config)]) is Status.USAGE
     refused = capfd.readouterr().err
     assert site.batch() is Status.USAGE
     assert capfd.readouterr().err == refused
-    assert run(["batch", "install", "--systemd", "-o", str(tmp_path / "units"), *config]) is (
-        Status.USAGE
-    )
-    assert capfd.readouterr().err == refused
-    assert not site.store.exists() and not (tmp_path / "units").exists()
+    assert not site.store.exists()
 
 
 def test_a_workbook_of_a_day_has_a_sheet_for_each_report(site: Site):

@@ -123,7 +123,7 @@ main()
     assert (done.returncode, done.stdout) == (Status.WARNINGS, "written\ncalled\n")
 
 
-LIBRARIES = {"pandas", "scipy", "altair", "great_expectations", "polars"}
+LIBRARIES = {"pandas", "scipy", "altair", "great_expectations", "polars", "prometheus_client"}
 """What most commands do not need, and what takes a long time to import."""
 
 

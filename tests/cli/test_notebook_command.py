@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from cpmon.cli.main import Status
-from cpmon.cli.site import notebook_command
+from cpmon.cli.shell import notebook_command
 from tests.cli.answer import Cpmon
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -18,14 +18,14 @@ ROOT = Path(__file__).resolve().parents[2]
 def test_notebooks_are_listed(cpmon: Cpmon):
     lines = cpmon("notebook").text.splitlines()
     names = {file.stem.replace("_", "-") for file in (ROOT / "notebooks").glob("[!_]*.py")}
-    assert {line.split()[0] for line in lines} == names and len(lines) == 5
+    assert {line.split()[0] for line in lines} == names and len(lines) == 2
     assert all(line.endswith((".", "?")) for line in lines)
 
 
 def test_a_notebook_is_copied_beside_the_store_that_it_asks(cpmon: Cpmon, tmp_path: Path):
     store = tmp_path / "my perf"
-    words = ("notebook", "Why_Slow", "--store", store, "--no-open")
-    copy = tmp_path / "why_slow.py"
+    words = ("notebook", "Two_Runs", "--store", store, "--no-open")
+    copy = tmp_path / "two_runs.py"
     assert cpmon(*words).text == f"{copy}: copied\n"
     text = copy.read_text(encoding="utf-8")
     assert f'    STORE = "{store}"\n' in text
@@ -45,10 +45,10 @@ def test_a_first_look_reads_a_dump_from_this_folder(
     answer = cpmon("notebook", "first-look", "--dump", "day.mon", "--no-open")
     assert answer.text == "first_look.py: copied\n"
     assert f'    DUMP = "{tmp_path / "day.mon"}"\n' in Path("first_look.py").read_text("utf-8")
-    answer = cpmon("notebook", "capacity", "--dump", "day.mon", "--no-open")
+    answer = cpmon("notebook", "two-runs", "--dump", "day.mon", "--no-open")
     assert answer.status is Status.USAGE and "leave out --dump" in answer.err
-    answer = cpmon("notebook", "capacty", "--no-open")
-    assert answer.status is Status.USAGE and "did you mean capacity?" in answer.err
+    answer = cpmon("notebook", "two-rnus", "--no-open")
+    assert answer.status is Status.USAGE and "did you mean two-runs?" in answer.err
 
 
 def test_it_is_opened_by_marimo(cpmon: Cpmon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -59,7 +59,7 @@ def test_it_is_opened_by_marimo(cpmon: Cpmon, tmp_path: Path, monkeypatch: pytes
         return SimpleNamespace(returncode=0)
 
     monkeypatch.setattr(notebook_command, "subprocess", SimpleNamespace(run=run))
-    assert cpmon("notebook", "capacity", "--store", tmp_path / "perf").status is Status.DONE
+    assert cpmon("notebook", "two-runs", "--store", tmp_path / "perf").status is Status.DONE
     (words,) = ran
-    assert words[1:4] == ["-m", "marimo", "edit"] and words[-1] == str(tmp_path / "capacity.py")
+    assert words[1:4] == ["-m", "marimo", "edit"] and words[-1] == str(tmp_path / "two_runs.py")
     assert subprocess is not notebook_command.subprocess

@@ -251,10 +251,10 @@ def test_a_report_begins_as_a_copy(site: Path, cpmon: Cpmon):
 @pytest.mark.parametrize(
     ("file", "old", "new", "place", "found"),
     [
-        ("own.toml", '"move_rate"]\ntotal', '"mov_rate"]\ntotal', "line 13", "mov_rate"),
-        ("own.toml", 'format = "1"', 'formt = "1"', "metric[0].formt, line 8", "formt"),
+        ("own.toml", '"move_rate"]\ntotal', '"mov_rate"]\ntotal', "report[0]", "mov_rate"),
+        ("own.toml", 'format = "1"', 'formt = "1"', "metric[0].formt", "formt"),
         ("own.toml", 'kind = "ratio"', 'kind = "rate"', "metric[0]", "rate"),
-        ("own.toml", 'name = "MOVES"', 'name = "paging-by-time"', "line 13", "paging-by-time"),
+        ("own.toml", 'name = "MOVES"', 'name = "paging-by-time"', "report[0]", "paging-by-time"),
         ("own.toml", 'report = "MOVES"', 'report = "MOVE"', "chart[0]", "MOVE"),
         ("moves.sql", "interval.sytrsp AS s", "read_csv('/etc/passwd') AS s", "moves.sql", "read"),
         ("moves.sql", "interval.sytrsp AS s;", "moves AS s; DROP TABLE x", "moves.sql", "DROP"),

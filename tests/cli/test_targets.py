@@ -239,7 +239,7 @@ def test_every_output_of_every_command_is_known_as_one():
 
 
 def test_every_command_with_an_output_has_parents():
-    own_folders = {"demo", "batch install"}
+    own_folders = {"demo"}
     for name, command in leaves():
         writes = any(isinstance(option.type, Target) for option in command.params)
         has = any("--parents" in option.opts for option in command.params)
@@ -249,7 +249,7 @@ def test_every_command_with_an_output_has_parents():
 def test_demo_lands_in_a_store_of_its_own(
     cpmon: Cpmon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    from cpmon.cli.site import demo_command
+    from cpmon.cli.dump import demo_command
 
     class Stop(Exception):
         pass

@@ -206,10 +206,6 @@ COMMANDS = {
     ),
     "slice": Command(dumps, ("slice", f"{SITE}/dumps/1.mon", "-o", f"{SITE}/cut.mon.gz")),
     "batch run": Command(inbox, ("batch", "run", "--config", f"{SITE}/cpmon.toml", "-q")),
-    "batch install": Command(
-        settings,
-        ("batch", "install", "--systemd", "--config", f"{SITE}/cpmon.toml", "-o", f"{SITE}/units"),
-    ),
 }
 """Commands that write more than one file, or remove any."""
 COMPOSED = {"demo": ("generate", "ingest", "reduce", "report")}

@@ -15,7 +15,6 @@ from cpmon.generate import (
     scenario_names,
 )
 from cpmon.generate.loading import RunTable, ScenarioTable
-from cpmon.generate.scenario.repetitions import DifferenceKeys, SampleKeys
 from cpmon.generate.scenario.scenario import (
     Event,
     FileSystem,
@@ -50,8 +49,6 @@ TABLES = (
     Event,
     RunTable,
     Targets,
-    SampleKeys,
-    DifferenceKeys,
     AssumedPlace,
 )
 

@@ -254,12 +254,10 @@ def _samples(con: duckdb.DuckDBPyConnection) -> None:
         for userid in ("ANNA", "BERT"):
             row = {**key, "userid": userid, "virtual_ios": 50 * n, "page_writes": 0, **pages}
             insert(con, "meta.indicate_user", row)
-        for operation, rate in (("read", 800), ("write", 400)):
-            moved = {"operation": operation, "passes": n, "kb": 4000 * n, "seconds": 5.0}
-            insert(con, "meta.exerciser", {**key, **moved, "kb_per_s": rate})
-        for tool in ("thrasher", "burner"):
-            row = {"run_id": "R1", "tool": tool, "period": n, "seconds": 60.0, "score": 7 * n}
-            insert(con, "meta.score", row)
+        measured = {"read_kb": 4000 * n, "read_kb_per_s": 800, "thrasher_score": 7 * n}
+        measured |= {"write_kb": 4000 * n, "write_kb_per_s": 400, "burner_score": 7 * n}
+        for measure, value in measured.items():
+            insert(con, "meta.run_sample", {**key, "measure": measure, "value": value})
 
 
 def _processors(con: duckdb.DuckDBPyConnection) -> None:

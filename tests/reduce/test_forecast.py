@@ -13,8 +13,8 @@ from cpmon.config import Settings
 from cpmon.core.errors import CpmonError, NothingToReportError
 from cpmon.reduce.engine.reducing import reduce
 from cpmon.reduce.forecast import Forecast, forecast
+from cpmon.reduce.forecast.trend import MONDAY, WEEK_HOURS, Fit, Paths, fit_hours, simulate
 from cpmon.reduce.reductions.reductions import reductions
-from cpmon.reduce.trend import MONDAY, WEEK_HOURS, Fit, Paths, fit_hours, simulate
 from cpmon.store import Store, connect
 from cpmon.store.results.retention import plan, prune, retention
 from tests.dumps import dump, fields, interval

@@ -13,7 +13,16 @@ import numpy as np
 import pytest
 
 from cpmon.core.errors import CpmonError
-from cpmon.reduce.compare.change_test import (
+from cpmon.reduce.compare.rendering import render_comparison, run_layout
+from cpmon.reduce.compare.run_comparison import (
+    MetricLine,
+    RunComparison,
+    Verdict,
+    compare_runs,
+    difference_of_runs,
+)
+from cpmon.reduce.metrics import compared_metrics
+from cpmon.reduce.statistics import (
     Array,
     Estimate,
     MeanDifference,
@@ -25,15 +34,6 @@ from cpmon.reduce.compare.change_test import (
     ratio_samples,
     welch_difference,
 )
-from cpmon.reduce.compare.rendering import render_comparison, run_layout
-from cpmon.reduce.compare.run_comparison import (
-    MetricLine,
-    RunComparison,
-    Verdict,
-    compare_runs,
-    difference_of_runs,
-)
-from cpmon.reduce.metrics import compared_metrics
 from tests.reduce.catalogue import TOD_SECOND, close, insert, lab, minute
 
 NAN = np.nan

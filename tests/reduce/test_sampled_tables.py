@@ -47,8 +47,8 @@ def _samples(run: str, times: tuple[int, ...]) -> Iterator[tuple[str, dict[str, 
             # 400,000 KB at 4000 KB/s are 100 s; 800,000 KB at 6400 KB/s are 125 s
             passes, last = READ[run]
             kb, rate = 400_000 * passes, last if sample == 3 else 4000 + 2400 * (passes - 1)
-            moved = {"operation": "read", "passes": passes, "kb": kb, "kb_per_s": rate}
-            yield "meta.exerciser", {**key, **moved}
+            for measure, value in (("read_kb", kb), ("read_kb_per_s", rate)):
+                yield "meta.run_sample", {**key, "measure": measure, "value": value}
 
 
 def table(con: duckdb.DuckDBPyConnection, text: str) -> ComparisonTable:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpmon.reduce.compare.change_test import (
+from cpmon.reduce.compare.samples import (
     MEASURES,
     confidence,
     difference,

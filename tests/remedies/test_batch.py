@@ -5,17 +5,14 @@ from __future__ import annotations
 import errno
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from cpmon.batch import BatchRunner
-from cpmon.batch import install as installing
 from cpmon.batch.result import BatchResult
 from cpmon.batch.state import exclusive_lock
 from cpmon.cli.main import Status
@@ -157,32 +154,6 @@ def test_a_file_that_cannot_leave_the_inbox_leaves_no_copies_in_quarantine(
     monkeypatch.setattr(Path, "unlink", unlink)
     tried.works(*words, status=Status.WARNINGS)
     assert (site.folder / "bad" / "letter.mon").exists() and not letter.exists()
-
-
-@tries("batch-folder-not-creatable")
-@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd-analyze here")
-def test_a_folder_that_the_service_writes_to_is_made(tried: Attempt, site: Site):
-    site.configure(f'{QUIET}metrics = "prom/in/cpmon.prom"\n')
-    (site.folder / "prom").touch()
-    words = ("batch", "install", "--systemd", "--config", site.config, "-o", site.folder / "units")
-    tried.fails(*words)
-    (site.folder / "prom").unlink()
-    (site.folder / "prom" / "in").mkdir(parents=True)
-    tried.works(*words)
-
-
-@tries("systemd-units-refused")
-def test_units_that_systemd_takes_are_written(
-    tried: Attempt, site: Site, monkeypatch: pytest.MonkeyPatch
-):
-    """What it says of units is in tests/batch/test_install.py; here it says it once."""
-    verify: Callable[[dict[str, str]], str] = installing.verify_units
-    words = ("batch", "install", "--systemd", "--config", site.config, "-o", site.folder / "units")
-    refusal = "cpmon-batch.service:8: Unknown key 'Nicee' in section [Service]"
-    monkeypatch.setattr(installing, "verify_units", lambda _texts: refusal)
-    assert refusal in tried.fails(*words) and not (site.folder / "units").exists()
-    monkeypatch.setattr(installing, "verify_units", verify)
-    tried.works(*words)
 
 
 def test_an_inbox_that_was_not_there_is_read_when_it_is_made(tried: Attempt, site: Site):

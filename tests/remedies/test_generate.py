@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cpmon.generate.encode.encoder import Encoding
-from cpmon.generate.scenario.repetitions import Repetitions
 from cpmon.schemas import layout
-from tests.generate.companions.test_repetitions import difference_key, minidisk, sample_key, texts
-from tests.generate.repeated import read_repetitions
 from tests.generate.scenario.test_scenario import SMALL, event
 from tests.remedies.trying import Attempt, tries
 
@@ -22,13 +18,7 @@ ONLY = ("[[users]]", '[[users]]\nname = "others"\nprefix = "OTHER"\ncount = 1\n\
 TWICE = SMALL[SMALL.index("[[volumes]]") : SMALL.index("[run.A]")]
 SHARED = ("[run.A]", f"{TWICE}[run.A]")
 MOVED = ("[run.A]", f"{TWICE.replace('0500', '0600').replace('PAG', 'PAH')}[run.A]")
-SAMPLES = '\n[run.A.samples]\nvirtual_cpu_cs = "300/4"\ncp_cpu_cs = 10\ncount = 10\n'
 INTERVAL = 'kind = "interval"\nat_s = 163'
-
-
-def samples(more: str, figures: str = "300/4") -> Change:
-    """The small scenario with samples."""
-    return ("[run.A.targets]", f"{SAMPLES.replace('300/4', figures)}{more}\n[run.A.targets]")
 
 
 def assumed(at: int) -> Change:
@@ -170,27 +160,6 @@ WRONG: list[Any] = [
         marks=tries("name-unknown", "did you mean"),
         id="misspelt damage",
     ),
-    pytest.param(
-        [samples("")],
-        [[samples("duration_s = 10")]],
-        marks=tries("scenario-duration-missing"),
-        id="samples without length",
-    ),
-    pytest.param(
-        [samples("duration_s = 10", "3000/4")],
-        [
-            [samples("duration_s = 10", "900/4")],
-            [samples("duration_s = 10\nvirtual_processors = 4", "3000/4")],
-        ],
-        marks=tries("scenario-cpu-time-exceeded"),
-        id="samples too short",
-    ),
-    pytest.param(
-        [samples("duration_s = 10", f"{10**20}/4")],
-        [[samples("duration_s = 10")]],
-        marks=tries("scenario-figures-too-large"),
-        id="mean out of range",
-    ),
 ]
 
 
@@ -236,57 +205,6 @@ def test_the_name_that_is_suggested_is_one(
     said = tried.fails("generate", *misspelt, *words)
     assert f"did you mean {right[-1]}?" in said
     tried.works("generate", *right, *words)
-
-
-def rates_twice(top: dict[str, Any]) -> None:
-    """Another difference of M11, whose rates are in one already."""
-    difference_key("read_kb_per_s", "1000/20")(top)
-    sample_key("read_kb_per_s", "4300.3/16.86", "M10")(top)
-
-
-def nothing(_top: dict[str, Any]) -> None:
-    """The measurement as it is."""
-
-
-@tries("scenario-measure-missing")
-@tries("scenario-differences-overlap")
-def test_rates_are_in_one_difference_of_runs_that_have_them(tried: Attempt):
-    """The measure is added, which another difference has already, so it is left out of this one."""
-    tried.raises(lambda: minidisk(difference_key("read_kb_per_s", "1000/20")))
-    tried.raises(lambda: minidisk(rates_twice))
-    tried.returns(lambda: minidisk(nothing))
-
-
-def hundred(**differences: str) -> Repetitions | None:
-    """Samples of runs A, B and C with the same mean, and differences that are called AB and so."""
-    run = {"count": 100, "duration_s": 100, "virtual_cpu_cs": "1.3/1", "cp_cpu_cs": 0}
-    return read_repetitions(
-        {run_id: dict(run) for run_id in "ABC"},
-        [
-            {"name": name, "of": name[0], "less": name[1], "virtual_cpu_cs": figures}
-            for name, figures in differences.items()
-        ],
-        "mine.toml",
-    )
-
-
-@tries("scenario-figures-contradict")
-def test_differences_that_cannot_be_together_are_corrected_or_left_out(tried: Attempt):
-    for mended in ({"AB": "0/1"}, {}):
-        tried.raises(lambda: hundred(AB="0.1/1"))
-        tried.returns(lambda given=mended: hundred(**given))
-
-
-@pytest.mark.slow
-@tries("scenario-samples-not-found")
-def test_figures_that_no_samples_have_are_left_out(tried: Attempt):
-    def written(change: Callable[[dict[str, Any]], object]) -> list[str]:
-        found = minidisk(change)
-        assert found is not None
-        return list(texts(found, "M12", 1))
-
-    tried.raises(lambda: written(difference_key("read_kb_per_s", "900000/5.000", at=2)))
-    tried.returns(lambda: written(lambda top: top["differences"][2].pop("read_kb_per_s")))
 
 
 @tries("record-part-missing")

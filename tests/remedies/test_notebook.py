@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from cpmon.cli.site import notebook_command
+from cpmon.cli.shell import notebook_command
 from tests.remedies.trying import Attempt, tries
 
 
@@ -15,7 +15,7 @@ from tests.remedies.trying import Attempt, tries
 def test_another_name_is_free(tried: Attempt, landed: Path, tmp_path: Path):
     file = tmp_path / "slow.py"
     file.write_text("# mine\n")
-    words = ("notebook", "why-slow", "--store", landed, "--no-open", "-o")
+    words = ("notebook", "two-runs", "--store", landed, "--no-open", "-o")
     tried.fails(*words, file)
     tried.works(*words, tmp_path / "other.py")
     assert file.read_text() == "# mine\n"
@@ -27,7 +27,7 @@ def test_the_extra_is_installed(
 ):
     ended = SimpleNamespace(returncode=0)
     monkeypatch.setattr(notebook_command, "subprocess", SimpleNamespace(run=lambda *_, **__: ended))
-    words = ("notebook", "why-slow", "--store", landed, "-o", tmp_path / "slow.py")
+    words = ("notebook", "two-runs", "--store", landed, "-o", tmp_path / "slow.py")
     with monkeypatch.context() as without:
         without.setattr(notebook_command, "find_spec", lambda _: None)
         tried.fails(*words)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cpmon.cli.site import serve_command
+from cpmon.cli.shell import serve_command
 from cpmon.core.errors import CpmonError
 from cpmon.serve import answer, server
 from tests.remedies.trying import Attempt, tries

@@ -107,8 +107,9 @@ def test_a_key_is_spelt_as_suggested(wrong: str, right: str, tried: Attempt, tmp
     times = "from = '08:00'\nto = '18:00'\n" if "shifts" in wrong else ""
     file.write_text(f"{wrong}\n{times}{inbox}", encoding="utf-8")
     said = tried.fails("config", "check", file)
-    assert "line 1" in said or "line 2" in said
-    key = right.rpartition("\n")[2].partition(" =")[0]
+    misspelt, key = (text.rpartition("\n")[2].partition(" =")[0] for text in (wrong, right))
+    place = said.partition("\n  at ")[2].partition("\n")[0]
+    assert str(file) in place and place.endswith(misspelt)
     assert f"did you mean {key}?" in said
     file.write_text(f"{right}\n{times}{inbox}", encoding="utf-8")
     tried.works("config", "check", file)

@@ -458,6 +458,24 @@ def test_what_a_disk_refuses_lands_when_it_no_longer_does(
     assert list((store / "staging").iterdir()) == []
 
 
+@tries("companion-measure-doubled")
+def test_a_measure_is_given_by_one_companion(tried: Attempt, mon: Path, tmp_path: Path):
+    times = "TIME IS 10:02:11 EST FRIDAY 08/17/01\n"
+    times += "CONNECT= 01:12:09 VIRTCPU= 000:05.11 TOTCPU= 000:07.45"
+    mon.with_name("q.txt").write_text(f"{times}\n{times}\n", encoding="utf-8")
+    run, rows = mon.with_name("first.run.toml"), mon.with_name("s.csv")
+    both = 'run_id = "R"\n[companions]\nsamples = "s.csv"\nquery_time = "q.txt"\n'
+    once = "measure,sample,value\nread_kb,1,5\n"
+    for number, mended in enumerate(((both, once), (both.partition("query")[0], ""))):
+        words = ("ingest", mon, "--store", tmp_path / str(number))
+        run.write_text(both, encoding="utf-8")
+        rows.write_text(f"{once}cp_cpu_cs,1,21\n", encoding="utf-8")
+        tried.fails(*words)
+        run.write_text(mended[0], encoding="utf-8")
+        rows.write_text(mended[1] or rows.read_text(encoding="utf-8"), encoding="utf-8")
+        tried.works(*words)
+
+
 LATE = 'run_id = "ours"\nsteady_since = 2001-12-18T11:00:00\n'
 LONG = f'run_id = "{"long" * 99}"\n'
 LINES = 'run_id = "ours\\r\\nX-Other: yes"\n'

@@ -88,8 +88,8 @@ CASES: list[Case] = [
     ),
     (
         "{} asks a store: leave out --dump",
-        "notebook why_slow --dump DUMP --no-open -o OUT",
-        "notebook why_slow --store TINY --no-open -o OUT",
+        "notebook two_runs --dump DUMP --no-open -o OUT",
+        "notebook two_runs --store TINY --no-open -o OUT",
     ),
     (
         "--dump is read here: leave out --engine spark",
@@ -120,16 +120,6 @@ CASES: list[Case] = [
         "--format {} holds one table: name it with --what",
         "batch status --format csv --config CONFIG",
         "batch status --format csv --what runs --config CONFIG",
-    ),
-    (
-        "say what for: --systemd or --cron",
-        "batch install --config CONFIG",
-        "batch install --cron --config CONFIG",
-    ),
-    (
-        "--user-units is about systemd; a crontab is always a user's own",
-        "batch install --cron --user-units --config CONFIG",
-        "batch install --cron --config CONFIG",
     ),
     (
         "{} is no day; write it like 2026-01-31, today or yesterday",

@@ -49,7 +49,6 @@ REASONS = ("memory", "no hours are kept", "too few weeks")
 ELSEWHERE = {
     "demo": "makes a store of its own by ingest, reduce and compare",
     "serve": "tests/serve/test_limits.py",
-    "batch install": "reads no data",
     "notebook": "starts another program",
     "schema list": "reads no data",
     "schema diff": "reads no data",

@@ -38,6 +38,12 @@ def ported(sql: str) -> str:
             " THEN 4503599627370496 ELSE 0 END, CAST('1970-01-01' AS TIMESTAMP_NTZ))",
         ),
         (
+            "FROM a JOIN c ON c.k = a.k AND as_of(a.t, c.valid_from, c.valid_until)",
+            "SELECT * FROM `a` JOIN `c` ON `c`.`k` = `a`.`k`"
+            " AND (`a`.`t` < `c`.`valid_until` OR `c`.`valid_until` IS NULL)"
+            " AND `a`.`t` >= `c`.`valid_from`",
+        ),
+        (
             "SELECT date_diff('microsecond', a, b)",
             "SELECT DATEDIFF(MICROSECOND, `a`, `b`)",
         ),

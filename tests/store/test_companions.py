@@ -9,7 +9,7 @@ import pytest
 
 from cpmon.core.errors import CpmonError
 from cpmon.ingest import ingest
-from cpmon.reduce.compare.change_test import MEASURES
+from cpmon.reduce.compare.samples import MEASURES
 from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store, connect
 from cpmon.store.runs.companions import COMPANIONS, TABLES
@@ -52,18 +52,16 @@ CPU 00: CTIME=01:22 VTIME=005:05 TTIME=005:07 IO=098548
 CPU 01: CTIME=01:22 VTIME=000:05 TTIME=000:07 IO=000010
         RDR=000000 PRT=000000 PCH=000000
 """
-EXERCISER = """\
-* M12
-sample 1 write 1 pass 524288 KB 172.95 s 3031 KB/s
-sample 1 read 2 passes 1048576 KB 122.91 s 8531 KB/s
+SAMPLES = """\
+measure,sample,value
+read_kb_per_s,1,8531
+read_kb_per_s,2,8590.5
+thrasher_score,1,39152366
 """
-THRASHER = "period 1 60 s score 39152366\nperiod 2 60 s score 14380\n"
 TEXTS = {
     "query_time": QUERY_TIME,
     "indicate_user": INDICATE_USER,
-    "exerciser": EXERCISER,
-    "thrasher": THRASHER,
-    "burner": "period 1 60 s score 2901\n",
+    "samples": SAMPLES,
     "throughput": "interval_end,seconds,transactions\n2001-12-18T10:01:00Z,60,1200\n",
     "hardware": "interval_end,seconds,busy_s,emulation_s\n2001-12-18T10:01:00Z,60,30.5,20\n",
 }
@@ -117,18 +115,25 @@ def test_samples_of_indicate_user_are_counted_for_each_user(tmp_path: Path):
     ]
 
 
-def test_exerciser_and_scores_are_read_line_by_line(tmp_path: Path):
-    write, again = read("exerciser", EXERCISER, tmp_path)
+def test_samples_are_read_in_any_order_of_lines_and_columns(tmp_path: Path):
+    text = "sample,value,note,measure\n2,0.5,x,read_s_cold\n1,-3,,read_s_cold\n"
+    assert read("samples", text, tmp_path) == [
+        {"measure": "read_s_cold", "sample": 2, "value": 0.5},
+        {"measure": "read_s_cold", "sample": 1, "value": -3.0},
+    ]
 
-    assert (write["operation"], write["passes"], write["kb"]) == ("write", 1, 524288)
-    assert (again["operation"], again["passes"], again["kb"]) == ("read", 2, 1048576)
-    assert (again["seconds"], again["kb_per_s"]) == (122.91, 8531)
-    assert read("thrasher", THRASHER, tmp_path)[1] == {
-        "tool": "thrasher",
-        "period": 2,
-        "seconds": 60.0,
-        "score": 14380,
-    }
+
+def test_a_measure_that_a_console_gives_is_not_given_again(store: Store, tmp_path: Path):
+    samples = (interval(s, CONFIG, fields("sytrsp", s)) for s in (60, 120))
+    (tmp_path / "R1.mon").write_bytes(dump(*samples))
+    (tmp_path / "q.txt").write_text(QUERY_TIME)
+    (tmp_path / "s.csv").write_text(f"{SAMPLES}cp_cpu_cs,1,21\nread_s,1,7\n")
+    run = "run_id = 'R1'\n[companions]\nquery_time = 'q.txt'\nsamples = 's.csv'\n"
+    (tmp_path / "R1.run.toml").write_text(run)
+    with pytest.raises(CpmonError) as caught:
+        ingest(tmp_path / "R1.mon", store)
+    assert caught.value.code == "companion-measure-doubled"
+    assert caught.value.found == "cp_cpu_cs, read_s"
 
 
 @pytest.mark.parametrize(
@@ -165,10 +170,11 @@ def test_exerciser_and_scores_are_read_line_by_line(tmp_path: Path):
         ),
         ("indicate_user", "USERID=LINUX001", "USER LINUX001", 2, "USERID=", "USER LINUX001"),
         ("indicate_user", "NPREF=00000000 PREF", "NOT LOGGED ON\nPREF", 5, "USERID=", "NOT LOGGED"),
-        ("exerciser", "8531 KB/s", "8.5 MB/s", 3, "sample N", "sample 1 read"),
-        ("exerciser", "read 2 passes", "write 2 passes", 3, "one write in sample 1", "sample 1 wr"),
-        ("thrasher", "period 2", "period 1", 2, "one period 1", "period 1 60 s score 14380"),
-        ("burner", "score 2901", "score -2901", 1, "period N", "period 1 60 s score -2901"),
+        ("samples", "8590.5", "8.5 MB", 3, "a CSV with", "read_kb_per_s,2,8.5 MB"),
+        ("samples", "s,2,8590.5", "s,1,8590.5", 3, "one read_kb_per_s of sample 1", "read_kb_per"),
+        ("samples", "thrasher_score,1", "thrasher_score,0", 4, "a CSV with", "thrasher_score,0"),
+        ("samples", "measure,", "name,", 1, "a CSV with the columns", "name,sample,value"),
+        ("samples", "39152366", "inf", 4, "a CSV with", "thrasher_score,1,inf"),
     ],
 )
 def test_a_wrong_line_is_named_with_file_line_and_what_was_expected(
@@ -247,7 +253,9 @@ def test_companions_of_a_run_file_land_in_their_tables(store: Store, tmp_path: P
             "SELECT run_id, sample, date_part('epoch', ended - began), seconds, cp_cs "
             "FROM meta.query_time ORDER BY sample"
         ).fetchall()
-        scores = connection.sql("SELECT tool, score FROM meta.score ORDER BY ALL").fetchall()
+        scores = connection.sql(
+            "SELECT sample, value FROM run_samples WHERE measure = 'read_kb_per_s' ORDER BY ALL"
+        ).fetchall()
         for table, columns in TABLES.items():
             assert connection.sql(f"FROM meta.{table}").columns == list(columns)
 
@@ -256,19 +264,16 @@ def test_companions_of_a_run_file_land_in_their_tables(store: Store, tmp_path: P
         "hardware": 1,
         "query_time": 2,
         "indicate_user": 1,
-        "exerciser": 2,
-        "score": 3,
+        "run_sample": 3,
     }
     assert times == [("R1", 1, 606.0, 606, 21), ("R1", 2, 0.0, 0, 0)]
-    assert scores == [("burner", 2901), ("thrasher", 14380), ("thrasher", 39152366)]
+    assert scores == [(1, 8531), (2, 8590.5)]
 
 
 PAGE = (Path(__file__).parents[2] / "docs" / "companions.md").read_text(encoding="utf-8")
 SECTIONS = {
     "QUERY TIME": "query_time",
     "INDICATE USER": "indicate_user",
-    "Exerciser": "exerciser",
-    "Thrasher and burner": "thrasher",
 }
 
 

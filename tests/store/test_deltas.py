@@ -207,3 +207,22 @@ def test_a_signed_counter_goes_from_the_greatest_to_the_least(store: Store, tmp_
     with connect(store) as con:
         deltas = con.sql("SELECT hfdsvm FROM interval.useint ORDER BY interval_end").fetchall()
     assert [delta for (delta,) in deltas] == [None, 9, 5, 5]
+
+
+@pytest.mark.parametrize(
+    ("moment", "since", "until", "expected"),
+    [
+        (5, 5, 9, True),
+        (8, 5, 9, True),
+        (9, 5, 9, False),
+        (4, 5, 9, False),
+        (5, 5, None, True),
+        (4, 5, None, False),
+        (4, None, 9, None),
+    ],
+)
+def test_a_row_is_in_force_from_its_begin_up_to_its_end(
+    moment: int, since: int | None, until: int | None, expected: bool | None
+):
+    found = database().execute("SELECT as_of(?, ?, ?)", [moment, since, until]).fetchall()
+    assert found == [(expected,)]

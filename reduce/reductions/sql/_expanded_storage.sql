@@ -9,6 +9,5 @@ SELECT c.system,
 FROM _system_configuration AS c
 LEFT JOIN monitor.mtrxsg AS x
   ON x.system = c.system
-  AND x.tod >= c.valid_from
-  AND (c.valid_until IS NULL OR x.tod < c.valid_until)
+  AND as_of(x.tod, c.valid_from, c.valid_until)
 GROUP BY c.system, c.valid_from;

@@ -147,8 +147,7 @@ LEFT JOIN system_summary2_by_time AS m
   ON m.system = s.system AND m.interval_end = s.interval_end
 LEFT JOIN _system_configuration AS c
   ON c.system = s.system
-  AND c.valid_from <= s.interval_end
-  AND (c.valid_until IS NULL OR c.valid_until > s.interval_end)
+  AND as_of(s.interval_end, c.valid_from, c.valid_until)
 LEFT JOIN _xstor_totals AS x
   ON x.system = s.system AND x.interval_end = s.interval_end
 LEFT JOIN _paging_totals AS g

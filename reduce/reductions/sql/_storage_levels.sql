@@ -28,5 +28,4 @@ SELECT s.system,
 FROM sampled AS s
 LEFT JOIN _memory_configuration AS c
   ON c.system = s.system
-  AND c.valid_from <= s.interval_end
-  AND (c.valid_until IS NULL OR c.valid_until > s.interval_end);
+  AND as_of(s.interval_end, c.valid_from, c.valid_until);

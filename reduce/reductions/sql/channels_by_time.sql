@@ -54,7 +54,6 @@ LEFT JOIN interval.sytcpc AS c
   AND c.record_offset = b.record_offset
 LEFT JOIN machine AS m
   ON m.system = b.system
-  AND m.valid_from <= b.interval_end
-  AND (m.valid_until IS NULL OR m.valid_until > b.interval_end)
+  AND as_of(b.interval_end, m.valid_from, m.valid_until)
 WHERE b.interval_end IS NOT NULL
 GROUP BY b.system, b.interval_end, b.entry;

@@ -57,6 +57,5 @@ FROM _device_interval AS d
 LEFT JOIN _device_configuration AS c
   ON c.system = d.system
   AND c.device = d.device
-  AND c.valid_from <= d.interval_end
-  AND (c.valid_until IS NULL OR c.valid_until > d.interval_end)
+  AND as_of(d.interval_end, c.valid_from, c.valid_until)
 WHERE c.device_class IS NULL OR c.device_class <> 2;

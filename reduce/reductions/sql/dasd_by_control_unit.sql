@@ -35,13 +35,11 @@ placed AS (
   LEFT JOIN _device_base AS b
     ON b.system = d.system
     AND b.device = d.device
-    AND b.valid_from <= d.interval_end
-    AND (b.valid_until IS NULL OR b.valid_until > d.interval_end)
+    AND as_of(d.interval_end, b.valid_from, b.valid_until)
   LEFT JOIN _device_configuration AS c
     ON c.system = b.system
     AND c.device = b.base_device
-    AND c.valid_from <= d.interval_end
-    AND (c.valid_until IS NULL OR c.valid_until > d.interval_end)
+    AND as_of(d.interval_end, c.valid_from, c.valid_until)
 ),
 unit AS (
   SELECT d.system,

@@ -113,8 +113,7 @@ coded AS (
   FROM _processor_totals AS p
   JOIN _system_configuration AS c
     ON c.system = p.system
-    AND c.valid_from <= p.interval_end
-    AND (c.valid_until IS NULL OR c.valid_until > p.interval_end)
+    AND as_of(p.interval_end, c.valid_from, c.valid_until)
   WHERE c.cp_level >= '0502'
     -- A level that does not begin with digits says nothing.
     AND c.cp_level < ':'

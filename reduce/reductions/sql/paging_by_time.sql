@@ -66,8 +66,7 @@ known AS (
     ON e.system = i.system AND e.interval_end = i.interval_end
   LEFT JOIN _memory_configuration AS c
     ON c.system = i.system
-    AND c.valid_from <= i.interval_end
-    AND (c.valid_until IS NULL OR c.valid_until > i.interval_end)
+    AND as_of(i.interval_end, c.valid_from, c.valid_until)
 )
 SELECT k.system,
        k.interval_end,

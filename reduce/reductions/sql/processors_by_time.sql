@@ -67,8 +67,7 @@ LEFT JOIN _processor_types AS t
   ON t.code = p.cpu_type
 LEFT JOIN _system_configuration AS s
   ON s.system = p.system
-  AND s.valid_from <= p.interval_end
-  AND (s.valid_until IS NULL OR s.valid_until > p.interval_end)
+  AND as_of(p.interval_end, s.valid_from, s.valid_until)
 LEFT JOIN _core_interval AS c
   ON c.system = p.system
   AND c.interval_end = p.interval_end

@@ -11,25 +11,14 @@ WITH asked AS (
          CAST(SUM(working_set_pages) AS DOUBLE) AS working_set_pages
   FROM meta.indicate_user
   GROUP BY run_id, sample
-),
-moved AS (
-  SELECT run_id,
-         sample,
-         operation,
-         CAST(kb_per_s AS DOUBLE) AS kb_per_s,
-         CAST(kb AS DOUBLE) AS kb,
-         CAST(passes AS DOUBLE) AS passes,
-         CAST(kb AS DOUBLE) / nullif(kb_per_s, 0) AS seconds
-  FROM meta.exerciser
 )
 SELECT run_id,
        -- What was measured. By CP QUERY TIME: duration_s (seconds),
        -- virtual_cpu_cs, cp_cpu_cs and total_cpu_cs (hundredths of a second).
        -- By CP INDICATE USER, summed over users: virtual_ios, page_reads,
-       -- page_writes, resident_pages, working_set_pages. By the exerciser, for
-       -- read and for write: read_kb_per_s (the rate it reports), read_kb,
-       -- read_passes, read_s (KB over rate). By thrasher and burner:
-       -- thrasher_score, burner_score.
+       -- page_writes, resident_pages, working_set_pages. Others by the samples
+       -- of the run; where these have a rate and its KB (read_kb_per_s and
+       -- read_kb, write_kb_per_s and write_kb), also read_s and write_s.
        'duration_s' AS measure,
        -- Number of the sample or period, from 1.
        sample,
@@ -55,12 +44,14 @@ SELECT run_id, 'resident_pages', sample, resident_pages FROM asked
 UNION ALL
 SELECT run_id, 'working_set_pages', sample, working_set_pages FROM asked
 UNION ALL
-SELECT run_id, operation || '_kb_per_s', sample, kb_per_s FROM moved
+SELECT run_id, measure, sample, value FROM meta.run_sample
 UNION ALL
-SELECT run_id, operation || '_kb', sample, kb FROM moved
-UNION ALL
-SELECT run_id, operation || '_passes', sample, passes FROM moved
-UNION ALL
-SELECT run_id, operation || '_s', sample, seconds FROM moved
-UNION ALL
-SELECT run_id, tool || '_score', period, CAST(score AS DOUBLE) FROM meta.score;
+SELECT moved.run_id,
+       replace(moved.measure, '_kb', '_s'),
+       moved.sample,
+       moved.value / nullif(rate.value, 0)
+FROM meta.run_sample AS moved
+INNER JOIN meta.run_sample AS rate
+  ON rate.run_id = moved.run_id AND rate.sample = moved.sample
+  AND rate.measure = moved.measure || '_per_s'
+WHERE moved.measure IN ('read_kb', 'write_kb');

@@ -42,8 +42,7 @@ defined AS (
   LEFT JOIN _user_configuration AS c
     ON c.system = s.system
     AND c.userid = s.userid
-    AND c.valid_from <= s.interval_end
-    AND (c.valid_until IS NULL OR c.valid_until > s.interval_end)
+    AND as_of(s.interval_end, c.valid_from, c.valid_until)
   GROUP BY s.system, s.interval_end
 )
 SELECT p.system,
@@ -87,5 +86,4 @@ LEFT JOIN _stated_users AS w
   ON w.system = p.system AND w.interval_end = p.interval_end
 LEFT JOIN _memory_configuration AS m
   ON m.system = p.system
-  AND m.valid_from <= p.interval_end
-  AND (m.valid_until IS NULL OR m.valid_until > p.interval_end);
+  AND as_of(p.interval_end, m.valid_from, m.valid_until);

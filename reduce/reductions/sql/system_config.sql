@@ -28,5 +28,4 @@ SELECT e.system,
 FROM ends AS e
 JOIN _setting AS s
   ON s.system = e.system
-  AND s.valid_from <= e.interval_end
-  AND (s.valid_until IS NULL OR s.valid_until > e.interval_end);
+  AND as_of(e.interval_end, s.valid_from, s.valid_until);

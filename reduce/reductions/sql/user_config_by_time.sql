@@ -52,10 +52,8 @@ FROM sampled AS s
 LEFT JOIN _user_configuration AS c
   ON c.system = s.system
   AND c.userid = s.userid
-  AND c.valid_from <= s.interval_end
-  AND (c.valid_until IS NULL OR c.valid_until > s.interval_end)
+  AND as_of(s.interval_end, c.valid_from, c.valid_until)
 LEFT JOIN _user_directory AS d
   ON d.system = s.system
   AND d.userid = s.userid
-  AND d.valid_from <= s.interval_end
-  AND (d.valid_until IS NULL OR d.valid_until > s.interval_end);
+  AND as_of(s.interval_end, d.valid_from, d.valid_until);

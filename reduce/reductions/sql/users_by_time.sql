@@ -243,5 +243,4 @@ LEFT JOIN online AS p
 LEFT JOIN _user_configuration AS c
   ON c.system = u.system
   AND c.userid = u.userid
-  AND c.valid_from <= u.interval_end
-  AND (c.valid_until IS NULL OR c.valid_until > u.interval_end);
+  AND as_of(u.interval_end, c.valid_from, c.valid_until);

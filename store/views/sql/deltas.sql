@@ -51,6 +51,11 @@ CREATE OR REPLACE MACRO ends_within(interval_end, since, until) AS
   interval_end > since + INTERVAL 1 SECOND
   AND interval_end <= until + INTERVAL 1 SECOND;
 
+-- Whether a row that is in force from `valid_from` until `valid_until` (NULL:
+-- until now) is in force at a moment.
+CREATE OR REPLACE MACRO as_of(moment, valid_from, valid_until) AS
+  valid_from <= moment AND (valid_until IS NULL OR valid_until > moment);
+
 -- Converts TOD units, 4096 per microsecond, to seconds.
 CREATE OR REPLACE MACRO tod_seconds(units) AS units / 4096e6;
 

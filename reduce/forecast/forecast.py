@@ -14,25 +14,25 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pyarrow as pa
 
-from ..config import Settings
-from ..config.moments import find_zone
-from ..core.errors import CpmonError, NothingToReportError, nearest, unknown_of_many
-from ..core.text import counted
-from ..render.printing import Format
-from ..store.catalogue.connection import Connection, levels_of, point, table_of
-from ..store.scope import Scope
-from .metrics.metric import TIME, MetricKind, ReportColumn
-from .metrics.report_set import Lines, Report, end_column, metric_of, reports
-from .metrics.rollups import amount_of, rollup_of, sum_of, time_of
-from .page.chart import POINTS, Chart, Points, with_gaps
-from .page.drawing import over_time
-from .page.plot import drawn_alone
-from .reports.cells import cell_text, utc
-from .reports.narrowing import objects_of
-from .reports.report import ReportResult, whole_span
-from .reports.report_names import find_report
-from .reports.report_sql import ELAPSED, Source, Span, line_sql, possible_sql
-from .rules.rule import Comparison, Purpose, load_rules
+from ...config import Settings
+from ...config.moments import find_zone
+from ...core.errors import CpmonError, NothingToReportError, nearest, unknown_of_many
+from ...core.text import counted
+from ...render.printing import Format
+from ...store.catalogue.connection import Connection, levels_of, point, table_of
+from ...store.scope import Scope
+from ..metrics.metric import TIME, MetricKind, ReportColumn
+from ..metrics.report_set import Lines, Report, end_column, metric_of, reports
+from ..metrics.rollups import amount_of, rollup_of, sum_of, time_of
+from ..page.chart import POINTS, Chart, Points, with_gaps
+from ..page.drawing import over_time
+from ..page.plot import drawn_alone
+from ..reports.cells import cell_text, utc
+from ..reports.narrowing import objects_of
+from ..reports.report import ReportResult, whole_span
+from ..reports.report_names import find_report
+from ..reports.report_sql import ELAPSED, Source, Span, line_sql, possible_sql
+from ..rules.rule import Comparison, Purpose, load_rules
 from .trend import DAY_HOURS, FEWEST_OF_AN_HOUR, Fit, Floats, Ints, Paths, fit_hours, simulate
 
 HOUR_US = 3_600_000_000

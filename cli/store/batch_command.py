@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import sys
-from datetime import date, timedelta
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from ..main import Status
-from ..options import DAY, LENGTH, choice_option, folder_option, output_option, output_options
-from ..output import TARGET_FOLDER, Output, check_target, rows_as, write_file
+from ..options import DAY, choice_option, folder_option, output_option, output_options
+from ..output import Output, rows_as, write_file
 from ..site_settings import settings
 
 if TYPE_CHECKING:
@@ -31,7 +30,6 @@ def command() -> None:
     Examples:
       cpmon batch run --config /etc/cpmon/cpmon.toml
       cpmon batch status --config /etc/cpmon/cpmon.toml
-      cpmon batch install --systemd --config /etc/cpmon/cpmon.toml
     """
 
 
@@ -73,13 +71,13 @@ def run(
       cpmon batch run --watch --log-format json
     """
     from ...batch import BatchRunner
-    from ...batch.log import Log
+    from ...batch.log import write_log
     from ...batch.run import stop_signal
     from ...batch.run import watch as run_until
     from ...batch.summary import render_summary
 
     opened, plan, site = _open(store, create=True)
-    log = Log(log_format, sys.stderr, quiet=quiet)
+    write_log(log_format, quiet=quiet)
 
     def report(result: BatchResult) -> None:
         if quiet and int(result.status) == 0:
@@ -90,7 +88,7 @@ def run(
             out.write(render_summary(result, with_subject=subject).encode())
 
     with stop_signal() as stop:
-        runner = BatchRunner(opened, plan, site, log, write_file, stop.is_set)
+        runner = BatchRunner(opened, plan, site, write_file, stop.is_set)
         if watch:
             return Status(int(run_until(runner, stop, report)))
         result = runner.run(as_of)
@@ -131,58 +129,6 @@ def status(store: Path, last: int, what: str, out: Output) -> None:
         out.write(b"".join(texts))
     else:
         raise click.UsageError(f"--format {out.format} holds one table: name it with --what")
-
-
-@command.command("install", short_help="Write units of systemd, or a line for cron.")
-@folder_option("batch")
-@click.option("--systemd", "kind", flag_value="systemd", help="A service and a timer.")
-@click.option("--cron", "kind", flag_value="cron", help="A line for a crontab.")
-@click.option("--user-units", is_flag=True, help="Units of the user's own systemd.")
-@click.option("--run-as", default="", metavar="ACCOUNT", help="Whom the service runs as.")
-@click.option(
-    "--every",
-    type=LENGTH,
-    default="15m",
-    show_default=True,
-    help="Time between two runs.",
-)
-@click.option(
-    "-o",
-    "--output",
-    type=TARGET_FOLDER,
-    metavar="DIR",
-    help="Folder to write to, instead of where systemd looks; without it cron prints.",
-)
-def install(
-    store: Path,
-    kind: str | None,
-    user_units: bool,
-    run_as: str,
-    every: timedelta,
-    output: Path | None,
-) -> None:
-    """Write what starts `cpmon batch run` every so often, checked, and say what to do next.
-
-    \b
-    Examples:
-      cpmon batch install --systemd --config /etc/cpmon/cpmon.toml
-      cpmon batch install --systemd --user-units -o ~/.config/systemd/user
-      cpmon batch install --cron --every 30m
-    """
-    from ...batch.install import Schedule
-    from ...batch.install import install as write_schedule
-
-    if kind is None:
-        raise click.UsageError("say what for: --systemd or --cron")
-    if kind == "cron" and user_units:
-        raise click.UsageError("--user-units is about systemd; a crontab is always a user's own")
-    check_target(output)
-    opened, plan, site = _open(store, create=True)
-    schedule = Schedule(kind, every, user_units, run_as, output)
-    text, next_steps = write_schedule(schedule, opened, plan, site, write_file)
-    if text:
-        click.echo(text)
-    click.echo(next_steps, err=True)
 
 
 def _open(root: Path, *, create: bool) -> tuple[Store, BatchPlan, Settings]:

@@ -25,7 +25,7 @@ def _():
     looks at the **work** first, then at what it **cost**, then at whether the difference is
     **proven**.
 
-    As a script: `python compare_runs.py --store DIR --base RUN --run RUN`.
+    As a script: `python two_runs.py --store DIR --base RUN --run RUN`.
     """)
     return
 

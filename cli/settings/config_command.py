@@ -46,7 +46,7 @@ def command() -> None:
 def show(store: Path | None, out: Output) -> None:
     """Print every setting with its value and where it came from.
 
-    That is the file, key and line, a variable of the environment, an option, or the default.
+    That is the file and key, a variable of the environment, an option, or the default.
 
     \b
     Example:

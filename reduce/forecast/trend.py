@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..core.errors import NothingToReportError
-from ..core.text import counted
+from ...core.errors import NothingToReportError
+from ...core.text import counted
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -1,6 +1,6 @@
-"""Statistics of runs: mean and deviation of their samples, and whether a metric differs.
+"""Statistics of series over time: whether two runs differ, and what chance explains.
 
-The test is a t-test of the intervals of two runs, paired by time.
+Runs are compared by a t-test of their intervals, paired by time.
 
 A rate of a run is a sum over a sum (pages over seconds), not a mean of its intervals. Its samples
 are constructed so that their mean is exactly that quotient: R + (over - R under) / mean(under) for
@@ -27,95 +27,23 @@ The effective number is estimated in two ways, and the more cautious estimate co
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal
-from statistics import fmean, mean, pstdev, pvariance
 
-import duckdb
 import numpy as np
 import numpy.typing as npt
 
-from ...render.printing import Printed, exact, fixed, significant
-
-MEASURES = (
-    *("duration_s", "virtual_cpu_cs", "cp_cpu_cs", "total_cpu_cs"),
-    *("virtual_ios", "page_reads", "page_writes", "resident_pages", "working_set_pages"),
-    *("read_kb_per_s", "read_kb", "read_passes", "read_s"),
-    *("write_kb_per_s", "write_kb", "write_passes", "write_s"),
-    *("thrasher_score", "burner_score"),
-)
-"""Measures of the view `run_samples`."""
+Array = npt.NDArray[np.float64]
 
 SIGNIFICANT_P = 0.05
 """Significance level: a difference with a greater p value is not significant."""
-
-Samples = Mapping[int, Decimal]
-"""Sample number -> value."""
-
-
-def read_samples(
-    con: duckdb.DuckDBPyConnection, runs: Iterable[str], measures: Iterable[str]
-) -> dict[tuple[str, str], Samples]:
-    """(run, measure) -> its samples; pairs without samples are absent."""
-    parameters = list(runs), list(measures)
-    if not all(parameters):
-        return {}
-    rows = con.execute(
-        "SELECT run_id, measure, sample, value FROM run_samples WHERE value IS NOT NULL "
-        "AND list_contains($1, run_id) AND list_contains($2, measure) ORDER BY ALL",
-        parameters,
-    ).fetchall()
-    samples: defaultdict[tuple[str, str], dict[int, Decimal]] = defaultdict(dict)
-    for run, measure, sample, value in rows:
-        samples[run, measure][sample] = exact(value)
-    return dict(samples)
-
-
-def statistic(values: Sequence[Decimal], *, whole: bool = False, padded: bool = False) -> Printed:
-    """N/mean/sd of at least one value: `10/38.9/1.221`. Later arithmetic uses the printed mean.
-
-    Args:
-        values: of the samples.
-        whole: mean and deviation are printed as integers. Otherwise the mean has at most one
-            decimal, and the deviation four significant digits, or more before the point.
-        padded: keeps trailing zeros of the deviation (2.410).
-    """
-    middle = fixed(mean(values), 0 if whole else 1)
-    spread = fixed(pstdev(values), 0) if whole else significant(pstdev(values), 4)
-    sd = f"{spread:f}" if padded else _trimmed(spread)
-    return Printed(f"{len(values)}/{_trimmed(middle)}/{sd}", middle)
-
-
-def difference(samples: Samples, less: Samples) -> Samples:
-    """Subtract two runs with the same sample numbers, sample by sample."""
-    return {sample: value - less[sample] for sample, value in samples.items()}
-
-
-def quotient(amounts: Samples, times: Samples) -> Samples:
-    """Divide sample by sample; samples with time 0 are left out."""
-    return {
-        sample: amount / times[sample]
-        for sample, amount in amounts.items()
-        if sample in times and not times[sample].is_zero()
-    }
-
-
-def _trimmed(value: Decimal) -> str:
-    text = f"{value:f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-Array = npt.NDArray[np.float64]
-
 FEWEST = 12
 """Fewest intervals for a test; with fewer the correlation cannot be estimated."""
 POWER = 0.8
 """Statistical power: probability with which a change of the detectable size is found."""
-NORMAL_90 = 1.28
+_NORMAL_90 = 1.28
 """The 90 % quantile of the standard normal distribution."""
-MOST_CORRELATED = 0.99
+_MOST_CORRELATED = 0.99
 EXACT = 1e-9
 """Relative tolerance: samples that differ by less are equal except for binary rounding."""
 
@@ -217,16 +145,30 @@ def estimate(samples: Array) -> Estimate | None:
     return Estimate(mean, () if same else _uncertainties(samples - mean))
 
 
+def lag_correlation(deviations: Array) -> Array:
+    """Upper 90 % confidence limit of the lag-1 correlation, 0 or more.
+
+    Args:
+        deviations: (..., intervals) from the means of series; NaN for missing intervals.
+
+    Returns:
+        (...,) limits; 0 for a series without deviations.
+    """
+    counts = np.maximum(np.count_nonzero(~np.isnan(deviations), axis=-1), 1)
+    squares = np.nansum(deviations**2, axis=-1)
+    products = np.nansum(deviations[..., 1:] * deviations[..., :-1], axis=-1)
+    raw = np.divide(products, squares, out=np.zeros_like(squares), where=squares > 0)
+    r = raw + (1 + 4 * raw) / counts
+    r = np.where(r > 0, r + _NORMAL_90 * np.sqrt(np.maximum(1 - r**2, 0) / counts), 0.0)
+    limited: Array = np.clip(r, 0.0, _MOST_CORRELATED)
+    return limited
+
+
 def _uncertainties(deviations: Array) -> tuple[Uncertainty, Uncertainty]:
     """The uncertainties of a mean, from the deviations of its samples; NaN for missing samples."""
     values = deviations[~np.isnan(deviations)]
-    count = values.size
-    variance = float(np.mean(values**2))
-    raw = float(np.nansum(deviations[1:] * deviations[:-1])) / count / variance
-    correlation = raw + (1 + 4 * raw) / count
-    if correlation > 0:
-        correlation += NORMAL_90 * math.sqrt(max(1 - correlation**2, 0) / count)
-    correlation = min(max(correlation, 0.0), MOST_CORRELATED)
+    count, variance = values.size, float(np.mean(values**2))
+    correlation = float(lag_correlation(deviations))
     effective = max(count * (1 - correlation) / (1 + correlation), 2.0)
     cosines = max(2, round(count ** (1 / 3)))
     phases = np.pi / count * np.outer(np.arange(1, cosines + 1), np.arange(count) + 0.5)
@@ -267,32 +209,15 @@ def welch_difference(base: Estimate, run: Estimate) -> MeanDifference:
     return MeanDifference(gap, 0, tuple(uncertainties))
 
 
-def confidence(samples: Sequence[Decimal], base_samples: Sequence[Decimal]) -> int | None:
-    """The confidence level, in whole percent, at which the means of two lists of values differ.
-
-    Two-sided Welch t-test, with variances that divide by N - 1; each list has two or more values.
-    None if the difference is not significant.
-    """
-    estimates = []
-    for values in (base_samples, samples):
-        freedom = len(values) - 1
-        variance = float(pvariance(values)) / freedom
-        uncertainties = (Uncertainty(variance, freedom),) if variance else ()
-        estimates.append(Estimate(fmean(values), uncertainties))
-    return level(welch_difference(*estimates).p)
-
-
 def adjusted(chances: Sequence[float]) -> list[float]:
     """The p values adjusted for multiple tests (Benjamini and Hochberg 1995).
 
     Among the differences with an adjusted p of at most 5 %, at most 5 % are expected to be chance.
     Without the adjustment one in twenty of all metrics would appear significant.
     """
-    p = np.asarray(chances, dtype=float)
-    order = np.argsort(p)[::-1]
-    shares = p[order] * p.size / np.arange(p.size, 0, -1)
-    p[order] = np.minimum.accumulate(np.minimum(shares, 1.0))
-    return list(p.tolist())
+    from scipy.stats import false_discovery_control
+
+    return [float(p) for p in false_discovery_control(chances)] if chances else []
 
 
 def level(chance: float) -> int | None:

@@ -64,7 +64,7 @@ def command(
     Examples:
       cpmon notebook
       cpmon notebook first-look --dump day.mon.gz
-      cpmon notebook why-slow --store perf/ -o monday.py
+      cpmon notebook two-runs --store perf/ -o monday.py
     """
     if name is None:
         for title, text in completion.notebook_titles().items():

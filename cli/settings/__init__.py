@@ -1,0 +1,1 @@
+"""Commands about settings: those of a site, layouts, and completion in a shell."""

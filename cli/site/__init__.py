@@ -1,1 +1,0 @@
-"""Commands for settings, layouts and unattended batches of a site."""
