@@ -21,7 +21,7 @@ from ..core.text import counted
 from ..render.printing import Format
 from ..store.catalogue.connection import Connection, levels_of, point
 from ..store.scope import Scope
-from .metrics.metric import TIME, MetricKind, ReportColumn
+from .metrics.metric import FIGURES, TIME, MetricKind, ReportColumn
 from .metrics.report_set import Lines, Report, end_column, metric_of, reports
 from .metrics.rollups import amount_of, rollup_of, sum_of, time_of
 from .page.chart import POINTS, Chart, Points, with_gaps
@@ -42,7 +42,6 @@ BAND = (0.05, 0.5, 0.95)
 """Quantiles of the band and of the expected value."""
 LONGEST = timedelta(days=3 * 366)
 """Longest horizon."""
-FIGURES = (MetricKind.RATIO, MetricKind.TOTAL, MetricKind.LEVEL)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 
 from ...core.errors import CpmonError, unknown
 from ...core.sql import text
-from .metric import Metric, MetricKind
+from .metric import FIGURES, Metric
 from .report_set import metrics_of
 
 _MARK = re.compile(
@@ -208,9 +208,7 @@ def _possible(sums: ParsedView, metrics: Mapping[str, Metric]) -> Iterator[Parse
     columns = [item.name for item in sums.items]
     values = {m.name: m.expression or m.row_sql() for m in metrics.values() if m.is_computed}
     outside = {
-        metric: metric.outside_sql(values)
-        for metric in metrics.values()
-        if metric.kind in (MetricKind.RATIO, MetricKind.TOTAL, MetricKind.LEVEL)
+        metric: metric.outside_sql(values) for metric in metrics.values() if metric.kind in FIGURES
     }
     outside = {metric: sql for metric, sql in outside.items() if sql}
     if not outside:
@@ -258,7 +256,7 @@ def _summed(
             parts += [] if f"f.{metric.name}" in parts else [f"f.{metric.name}"]
         elif metric.expression:
             parts.append(_column(metric, metric.expression))
-        elif metric.kind in (MetricKind.RATIO, MetricKind.TOTAL, MetricKind.LEVEL):
+        elif metric.kind in FIGURES:
             _check(metric, below)
             value = metric.aggregate_sql()
             if metric.whole in metrics and metric.whole not in columns:

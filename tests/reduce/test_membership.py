@@ -228,3 +228,22 @@ def test_a_virtual_processor_that_passes_between_two_samples_is_part_of_its_user
     result = printed(landed, "USER_RESOURCE_UTIL", *sets, by=timedelta(minutes=1))
     assert column(result, "cpu_s") == [6, None, 6]
     assert "USEACT ended (1)" in doubts(result)
+
+
+def test_a_ratio_of_levels_weighs_time_as_the_levels_in_its_line(landed: Landed):
+    """BOB is there in the last interval: 64 MiB for 60 and 75 s, 96 MiB for 45 s."""
+    sets = [
+        interval(
+            at,
+            *[config(), defined("ALICE", 64), defined("BOB", 32)] * (at == 0),
+            *[fields("mtrmem", rsagstor=64 << 20)] * (at == 0),
+            fields("sytrsg", at),
+            user(at, "ALICE"),
+            *[user(at, "BOB")] * (at > 135),
+        )
+        for at in (0, 60, 135, 180)
+    ]
+    result = printed(landed, "STORAGE_BY_TIME", *sets, by=timedelta(hours=1))
+    mib = (64 * 135 + 96 * 45) / 180
+    assert column(result, "virtual_mib") == [round(mib, 6)]
+    assert column(result, "overcommit") == [round(mib / 64, 6)]
