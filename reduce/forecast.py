@@ -23,7 +23,7 @@ from ..store.catalogue.connection import Connection, levels_of, point
 from ..store.scope import Scope
 from .metrics.metric import FIGURES, TIME, MetricKind, ReportColumn
 from .metrics.report_set import Lines, Report, end_column, metric_of, reports
-from .metrics.rollups import amount_of, rollup_of, sum_of, time_of
+from .metrics.rollups import amount_of, known_of, rollup_of, sum_of, time_of
 from .page.chart import POINTS, Chart, Points, with_gaps
 from .page.drawing import over_time
 from .page.plot import drawn_alone
@@ -237,7 +237,7 @@ def _over_objects(column: ReportColumn) -> str:
     """SQL of the total of a column over the objects of an hour, from the sums of roll-ups."""
     name, over, under = column.name, column.over, column.under
     if column.kind is MetricKind.LEVEL:
-        return f"sum({sum_of(name)}) / nullif(max(intervals), 0)"
+        return f"sum({sum_of(name)}) / nullif(max({known_of(name)}), 0)"
     if under in ELAPSED:
         whole = f"nullif(max({time_of(over, under)}), 0)"
         return f"sum({amount_of(over, under)}) * {column.factor!r} / {whole}"
