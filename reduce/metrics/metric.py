@@ -123,7 +123,8 @@ class Metric:
     Attributes:
         name: column of the views. `views`: the reductions that have it; `*` means all.
         numerator, denominator: columns to sum, for a ratio or a total; for a level the numerator
-            is the column to average, if it has another name. If a view selects the column with
+            is the column to average, if it has another name; for the latest value it is the column
+            that has one in its place, of two kinds of a setting. If a view selects the column with
             its own SQL, they only define the samples of a comparison.
         factor: multiplies the quotient or sum, as SQL: `1e3`, `1/4096e6`; or empty.
         expression: SQL over the columns of the view, where numerator and denominator are not
@@ -268,6 +269,15 @@ class Metric:
         if above not in ("", "1"):
             value = f"{above} * {value}"
         return f"{value} / {below}" if below else value
+
+
+def latest_sql(column: str, instead: str = "") -> str:
+    """SQL: the last known value of a column; NULL if another one has had one in its place since."""
+    value = f"arg_max({column}, {TIME})"
+    if not instead:
+        return value
+    own, other = (f"max(CASE WHEN {c} IS NOT NULL THEN {TIME} END)" for c in (column, instead))
+    return f"CASE WHEN NOT coalesce({other} > {own}, false) THEN {value} END"
 
 
 def weighted(level: str) -> str:

@@ -18,7 +18,7 @@ from ...config.definitions import of_definitions
 from ...config.moments import LineLength, Shift
 from ...core.grace_period import inside
 from ...core.sql import exact
-from .metric import RATIOS, TIME, WEIGHT, MetricKind, ReportColumn, weighted
+from .metric import RATIOS, TIME, WEIGHT, MetricKind, ReportColumn, latest_sql, weighted
 from .report_set import Lines, reports
 
 LEVEL, HOUR = "hour", timedelta(hours=1)
@@ -203,7 +203,7 @@ def _parts(column: ReportColumn) -> Iterator[_Part]:
             yield _Part(amount, "Sum over time, times seconds.", name, total)
             yield _Part(known, f"Seconds that {name} is known of.", "", weights)
         case _:
-            yield _Part(name, "As of the last interval.", name, f"arg_max({name}, {TIME})")
+            yield _Part(name, "As of the last interval.", name, latest_sql(name, over))
             return
     greatest = f"CAST(max({_value(column)}) AS DOUBLE)"
     yield _Part(f"{name}_max", "The greatest of the intervals.", name, greatest)

@@ -19,7 +19,7 @@ from ...core.grace_period import DAY, GRACE, bounds_of_ends, inside
 from ...core.sql import name as quoted
 from ...render.printing import Style
 from ...store.catalogue.connection import levels_of
-from ..metrics.metric import FIGURES, TIME, WEIGHT, MetricKind, ReportColumn, weighted
+from ..metrics.metric import FIGURES, TIME, WEIGHT, MetricKind, ReportColumn, latest_sql, weighted
 from ..metrics.report_set import Lines, Report
 from ..metrics.rollups import (
     HOUR,
@@ -350,7 +350,7 @@ def line_sql(column: ReportColumn, *, rolled: bool = False) -> str:
         case MetricKind.ELAPSED:
             return f"sum({name})"
         case MetricKind.LATEST:
-            return f"arg_max({name}, {TIME})"
+            return latest_sql(name, over)
     return name
 
 

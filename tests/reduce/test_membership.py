@@ -247,3 +247,21 @@ def test_a_ratio_of_levels_weighs_time_as_the_levels_in_its_line(landed: Landed)
     mib = (64 * 135 + 96 * 45) / 180
     assert column(result, "virtual_mib") == [round(mib, 6)]
     assert column(result, "overcommit") == [round(mib / 64, 6)]
+
+
+@pytest.mark.parametrize("is_absolute", [True, False])
+def test_a_share_that_became_absolute_is_no_relative_one(landed: Landed, is_absolute: bool):
+    shares = [{"vmdrelsh": 100}, {"vmdabssh": 0x8000}]
+    first, second = shares if is_absolute else shares[::-1]
+    sets = [
+        interval(
+            60 * n,
+            *[config(), fields("mtrusr", vmduser="ALICE", **first)] * (n == 0),
+            *[fields("sclshr", 70, vmduser="ALICE", **second)] * (n == 2),
+            user(60 * n, "ALICE"),
+        )
+        for n in range(4)
+    ]
+    result = printed(landed, "USER_RESOURCE_UTIL", *sets)
+    assert column(result, "relative_share") == [None if is_absolute else 100]
+    assert column(result, "absolute_share") == [0.5 if is_absolute else None]
