@@ -70,6 +70,8 @@ class Owner:
     Attributes:
         events: those that begin, end or stop an owner.
         identity: fields of the row that differ between owners.
+        noted: fields of the row that say what the owner is about: it goes on when one has another
+            value, but what it did in that interval is of both.
         has_parts: several rows of one owner in a sample are parts of it, in a fixed order.
         from_zero: counters begin at 0, so that their first values are the usage of the new owner.
         elapsed: counters, in units of 10 ms, that together count the time by its clock.
@@ -82,6 +84,7 @@ class Owner:
 
     events: tuple[Event, ...] = ()
     identity: tuple[str, ...] = ()
+    noted: tuple[str, ...] = ()
     has_parts: bool = False
     from_zero: bool = False
     clock: tuple[str, str] | None = None
@@ -173,13 +176,16 @@ def _owners() -> dict[str, Owner]:
     for row in shipped_rows("owners.csv"):
         totals = row["totals"].split()
         events = [_event(text, change, totals) for change in Change for text in row[change].split()]
-        identity, watched = (tuple(row[column].split()) for column in ("identity", "watched"))
+        identity, noted, watched = (
+            tuple(row[column].split()) for column in ("identity", "noted", "watched")
+        )
         above, _, name = row["clock"].rpartition(".")
         for table in row["tables"].split():
             clock = (above or table, name) if name else None
             owners[table] = Owner(
                 tuple(events),
                 identity,
+                noted,
                 row["parts"] == "yes",
                 row["from_zero"] == "yes",
                 clock,

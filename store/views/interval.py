@@ -55,7 +55,8 @@ JUDGED = {
     ),
     "doubts": (
         "What is not known of the deltas, or is a lower bound, and why: the cause, counters that"
-        " fell or rose further than is possible, and those that may have wrapped more than once."
+        " fell or rose further than is possible, and those that may have wrapped more than once; a"
+        " field that says what the row is about, such as a volume serial, that changed."
         " NULL: nothing."
     ),
 }
@@ -221,7 +222,8 @@ def interval_view(layout: Layout) -> Documented:
     """
     owner, counters = owner_of(layout), _counters(layout)
     columns, docs = _columns(layout, owner, counters)
-    columns["doubts"] = f"{_doubts(layout, owner, _watched(owner, counters))} AS doubts"
+    doubts = _doubts(layout, owner, _watched(owner, counters), owner.noted)
+    columns["doubts"] = f"{doubts} AS doubts"
     doc = f"{layout.title}: counters as deltas to the previous sample."
     return Documented(f"interval.{layout.name}", _rows(layout, counters, columns), doc, docs)
 
@@ -404,7 +406,8 @@ def _sampled(
         columns += CLOCKED
     else:
         columns += ["r.tod_us AS _clock", "lag(r.tod_us) OVER w AS _clock_before"]
-    columns += [f"lag(r.{name(f)}) OVER w AS {name(f'_before_{f}')}" for f in owner.identity]
+    both = (*owner.identity, *owner.noted)
+    columns += [f"lag(r.{name(f)}) OVER w AS {name(f'_before_{f}')}" for f in both]
     columns += [counter.lags() for counter in counters]
     if owner.events and any(counter.limit.slips for counter in counters):
         happened = some_event(owner, keys)
@@ -485,16 +488,23 @@ def _cause(owner: Owner, counters: Sequence[_Counter]) -> str:
           WHEN {" OR ".join(signs)} THEN 'restart' END"""
 
 
-def _doubts(layout: Layout, owner: Owner, counters: Sequence[_Counter]) -> str:
-    """SQL: the doubts of a row."""
+def _doubts(
+    layout: Layout, owner: Owner, counters: Sequence[_Counter], noted: Sequence[str] = ()
+) -> str:
+    """SQL: the doubts of a row; also of one in which some fields have another value than before."""
     table = layout.name.upper()
     causes = {cause: f"{table} {what}" for cause, what in CAUSES.items()}
     if owner.from_zero:
         del causes["new"]
     cases = [f"WHEN cause = {text(cause)} THEN {text(what)}" for cause, what in causes.items()]
     if counters:
-        doubted = " OR ".join(counter.is_doubted() for counter in counters)
-        texts = ", ".join(counter.doubt(table) for counter in counters)
+        changed = {f: f"coalesce({name(f)} <> {name(f'_before_{f}')}, false)" for f in noted}
+        of_fields = [
+            f"CASE WHEN {is_other} THEN {text(f'{table}.{f.upper()} changed')} END"
+            for f, is_other in changed.items()
+        ]
+        doubted = " OR ".join([*changed.values(), *(c.is_doubted() for c in counters)])
+        texts = ", ".join([*of_fields, *(counter.doubt(table) for counter in counters)])
         doubt = f"nullif(concat_ws(', ', {texts}), '')"
         cases.append(f"WHEN cause IS NULL AND ({doubted}) THEN {doubt}")
     return f"CASE {' '.join(cases)} END"

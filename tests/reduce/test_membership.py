@@ -265,3 +265,18 @@ def test_a_share_that_became_absolute_is_no_relative_one(landed: Landed, is_abso
     result = printed(landed, "USER_RESOURCE_UTIL", *sets)
     assert column(result, "relative_share") == [None if is_absolute else 100]
     assert column(result, "absolute_share") == [0.5 if is_absolute else None]
+
+
+def test_the_exchange_of_a_volume_is_noted(landed: Landed):
+    """The device and its counts go on; whose they are is told by the latest serial alone."""
+    sets = [
+        interval(
+            60 * n,
+            *[config()] * (n == 0),
+            fields("ioddev", 60 * n, rdevdev=0xB00, rdevser=serial, scgssch=600 * n),
+        )
+        for n, serial in enumerate(["USR001", "USR001", "USR002", "USR002"])
+    ]
+    result = printed(landed, "DASD_BY_ACTIVITY", *sets)
+    assert column(result, "ssch_rate") == [10]
+    assert doubts(result) == ["IODDEV.RDEVSER changed (1)"]
