@@ -280,3 +280,19 @@ def test_the_exchange_of_a_volume_is_noted(landed: Landed):
     result = printed(landed, "DASD_BY_ACTIVITY", *sets)
     assert column(result, "ssch_rate") == [10]
     assert doubts(result) == ["IODDEV.RDEVSER changed (1)"]
+
+
+def test_a_processor_that_was_varied_off_is_no_longer_known_to_be_the_master(landed: Landed):
+    """It comes back, and another one may be the master by then."""
+    sets = [
+        interval(
+            60 * n,
+            *[config(), fields("mtrprp", pfxcpuad=0, calflags=0x40)] * (n == 0),
+            *[fields("prcvof", 70, pfxcpuad=0), fields("prcvon", 80, pfxcpuad=0)] * (n == 2),
+            fields("sytprp", 60 * n, pfxcpuad=0, pfxutime=n * 30 * 4_096_000_000),
+        )
+        for n in range(4)
+    ]
+    result = printed(landed, "SYSTEM_SUMMARY2_BY_TIME", *sets)
+    assert column(result, "master_total_util") == [0.5, None, None]
+    assert "the master processor is not known since VARY OFF (1)" in doubts(result)
