@@ -55,12 +55,16 @@ class Members:
 
     Attributes:
         keys: the columns whose distinct values are counted.
+        of: those for each of whose values a number is stated; empty: one for the system.
         table, field: where the number stands.
+        has_row: members without a sample have a row in the interval, as one that is missing.
     """
 
     keys: tuple[str, ...]
+    of: tuple[str, ...]
     table: str
     field: str
+    has_row: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +163,8 @@ def members_of(layout: Layout) -> Members | None:
     for row in shipped_rows("members.csv"):
         if layout.name in row["tables"].split():
             table, _, field = row["stated"].partition(".")
-            return Members(tuple(row["members"].split()), table, field)
+            keys, of = (tuple(row[column].split()) for column in ("members", "of"))
+            return Members(keys, of, table, field, row["unsampled"] == "row")
     return None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -296,3 +297,42 @@ def test_a_processor_that_was_varied_off_is_no_longer_known_to_be_the_master(lan
     result = printed(landed, "SYSTEM_SUMMARY2_BY_TIME", *sets)
     assert column(result, "master_total_util") == [0.5, None, None]
     assert "the master processor is not known since VARY OFF (1)" in doubts(result)
+
+
+def os_block(at: float, busy: dict[int, int], online: int | None = None) -> bytes:
+    """Processors of a Linux guest, by number: ticks that they were busy; `online`: NR_CPUS."""
+    head = struct.pack(">9I", len(busy) if online is None else online, 36, 52, 1, 50, 0, 0, 0, 0)
+    entries = (
+        struct.pack(">9I", ticks, 0, 0, round(at * 100) + 10_000 - ticks, 0, 0, 0, 0, number)
+        for number, ticks in busy.items()
+    )
+    return block(at, at - 2, 2, head + b"".join(entries))
+
+
+@pytest.mark.parametrize(
+    ("numbers", "online", "util"),
+    [
+        pytest.param(lambda n: [0, 1, 2] if n < 2 else [0, 2], None, [0.3, None, 0.2, 0.2],
+                     id="one goes offline and stays so"),
+        pytest.param(lambda n: [0, 1] if n < 2 else [0, 1, 2], None, [0.2, None, 0.3, 0.3],
+                     id="one comes online"),
+        pytest.param(lambda n: [0, 1], 4, [None] * 4, id="two of four are in the record"),
+        pytest.param(lambda n: [0, 1, 2] if n < 2 else [0, 1], 3, [0.3, None, None, None],
+                     id="the record is cut from then on"),
+    ],
+)  # fmt: skip
+def test_processors_that_a_guest_counts_belong_to_its_sum(
+    landed: Landed, numbers: Callable[[int], list[int]], online: int | None, util: list[Any]
+):
+    sets = [
+        interval(
+            60 * n,
+            *[config()] * (n == 0),
+            os_block(60 * n, dict.fromkeys(numbers(n), 600 * n + 600), online),
+        )
+        for n in range(5)
+    ]
+    result = printed(landed, "LINUX_GUESTS", *sets, objects={"user": "LINUX01"})
+    assert column(result, "cpu_util") == util
+    (doubt,) = doubts(result)
+    assert doubt.startswith("APLSDT_OS_CPU ")
