@@ -209,7 +209,7 @@ def _passing(owner: Owner, keys: Sequence[str], rows: str) -> str:
 
 
 def _counted(members: Members, every: str) -> str:
-    """Query of how many members are stated, and how many of them were sampled, by interval.
+    """Query of how many members are stated, and how many were sampled, where some were.
 
     Columns: `system`, `interval_end`, the keys that the number is stated of, `stated`, `sampled`.
     """
@@ -219,9 +219,9 @@ def _counted(members: Members, every: str) -> str:
     same = "".join(f" AND n.{key} = t.{key}" for key in of)
     return f"""
         SELECT {", ".join(f"t.{key}" for key in ["system", "interval_end", *of])},
-          max(t.{name(members.field)}) AS stated, coalesce(max(n.sampled), 0) AS sampled
+          max(t.{name(members.field)}) AS stated, max(n.sampled) AS sampled
         FROM monitor.{name(members.table)} AS t
-        LEFT JOIN (
+        JOIN (
           SELECT {by}, count(DISTINCT {counted}) AS sampled FROM {every} AS m GROUP BY {by}) AS n
           ON n.system = t.system AND n.interval_end = t.interval_end{same}
         GROUP BY {", ".join(f"t.{key}" for key in ["system", "interval_end", *of])}"""

@@ -336,3 +336,24 @@ def test_processors_that_a_guest_counts_belong_to_its_sum(
     assert column(result, "cpu_util") == util
     (doubt,) = doubts(result)
     assert doubt.startswith("APLSDT_OS_CPU ")
+
+
+def test_processors_that_sytcug_counts_belong_to_the_sums_of_the_system(landed: Landed):
+    """Two are configured; the record of one is in no sample."""
+    sets = [
+        interval(
+            60 * n,
+            *[config()] * (n == 0),
+            fields("sytcug", 60 * n, cpucfgct=2, lparname="OWN"),
+            fields("sytprp", 60 * n, pfxcpuad=0, pfxutime=n * 30 * 4_096_000_000),
+            fields("sytsyp", 60 * n, pfxcpuad=0, plspiopr=600 * n),
+        )
+        for n in range(3)
+    ]
+    result = printed(landed, "SYSTEM_SUMMARY_BY_TIME", *sets)
+    assert column(result, "total_util") == [None, None]
+    assert column(result, "dasd_page_rate") == [None, None]
+    assert "SYTPRP is missing (2)" in doubts(result)
+    result = printed(landed, "PROCESSORS_BY_TIME", *sets[:2])
+    assert column(result, "cpu") == [0]
+    assert column(result, "total_util") == [0.5]
