@@ -398,7 +398,7 @@ def _sampled(
     of_events, events = joins_of(owner, keys)
     columns = ["r.*", "i.previous_end", "lag(r.interval_end) OVER w AS _end", *events]
     if owner.has_parts:
-        rows = _numbered(rows, keys)
+        rows = _numbered(rows, layout, keys)
         keys = [*keys, "_part"]
         columns.append("lag(r._parts) OVER w AS _parts_before")
     if owner.clock:
@@ -420,14 +420,22 @@ def _sampled(
           PARTITION BY {partition} ORDER BY i._place, r.record_offset)"""
 
 
-def _numbered(rows: str, keys: Sequence[str]) -> str:
-    """SQL relation: rows with their number among those of their owner, and how many these are."""
+def _numbered(rows: str, layout: Layout, keys: Sequence[str]) -> str:
+    """SQL relation: rows with their number among those of their owner, and how many these are.
+
+    A record that stands twice in a sample, with the same bytes, is one part.
+    """
     same = ", ".join(["system", "dump", "interval_end", *keys])
+    fields = ", ".join(["tod_us", *(name(field.name) for field in layout.columns)])
     return f"""(
           SELECT *,
             row_number() OVER (PARTITION BY {same} ORDER BY record_offset) AS _part,
             count(*) OVER (PARTITION BY {same}) AS _parts
-          FROM {rows} AS n)"""
+          FROM (
+            SELECT *,
+              row_number() OVER (PARTITION BY {same}, {fields} ORDER BY record_offset) AS _copy
+            FROM {rows} AS c) AS n
+          WHERE n._copy = 1)"""
 
 
 def _elapsed(owner: Owner) -> str:

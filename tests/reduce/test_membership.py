@@ -102,6 +102,16 @@ def test_records_of_one_volume_in_a_sample_are_its_exposures(landed: Landed):
     assert column(result, "used_share") == [0.1, 0.1, 0.1]
 
 
+def test_a_record_that_repeats_in_a_sample_is_one_exposure(landed: Landed):
+    """As in frames that were written twice: the same bytes, at the same time."""
+    sets = [
+        interval(60 * n, *[config()] * (n == 0), *[exposure(60 * n, 60 * n)] * (1 + n % 2))
+        for n in range(3)
+    ]
+    result = printed(landed, "DASD_SYSTEM_AREAS_BY_TYPE", *sets, objects={"device": 0xA00})
+    assert column(result, "page_write_rate") == [1, 1]
+
+
 def block(at: float, stamp: float, number: int, body: bytes) -> bytes:
     return application(
         "LINUXKRNL".encode("cp037") + bytes([number]) + b"260100",
