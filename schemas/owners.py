@@ -84,6 +84,7 @@ class Owner:
         watched: the counters that are checked for restarts and doubts; all if empty. In the largest
             tables only those that reductions read, to save time.
         standing: counters that stand still while it is stopped.
+        witness: counters that then go on, and count what those do, but for one that is under way.
     """
 
     events: tuple[Event, ...] = ()
@@ -95,6 +96,7 @@ class Owner:
     watched: tuple[str, ...] = ()
     elapsed: tuple[str, ...] = ()
     standing: tuple[str, ...] = ()
+    witness: tuple[str, ...] = ()
 
     @property
     def is_announced(self) -> bool:
@@ -197,6 +199,7 @@ def _owners() -> dict[str, Owner]:
                 watched,
                 tuple(row["elapsed"].split()),
                 tuple(row["standing"].split()),
+                tuple(row["witness"].split()),
             )
     return owners
 

@@ -484,8 +484,11 @@ def _cause(owner: Owner, counters: Sequence[_Counter]) -> str:
     idle = ""
     if is_stoppable(owner):
         moves = " + ".join(c.moved() for c in counters if c.field.name in owner.standing) or "0"
+        seen = [c.delta for c in counters if c.field.name in owner.witness]
+        told = " OR ".join(f"coalesce({delta} > 1, false)" for delta in seen) or "false"
         idle = f"""
-          WHEN _is_stopped AND NOT (_resumed AND {moves} > 0) THEN 'unmeasured'"""
+          WHEN _is_stopped AND NOT (_resumed AND {moves} > 0) OR {moves} = 0 AND ({told})
+            THEN 'unmeasured'"""
     clock = ""
     if owner.clock:
         ticks = [c.delta for c in counters if c.field.name in owner.elapsed]

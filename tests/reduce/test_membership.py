@@ -208,6 +208,23 @@ def test_a_device_was_not_measured_before_an_event_that_it_is_now(landed: Landed
     assert ("IODDEV is not measured (2)" in doubts(result)) == (not moved)
 
 
+def test_a_device_whose_interrupts_go_on_while_its_i_os_stand_still_is_not_measured(
+    landed: Landed,
+):
+    """No event tells it. One I/O may be under way at a sample, and end in the next interval."""
+    sets = [
+        interval(
+            60 * n,
+            *[config()] * (n == 0),
+            fields("ioddev", 60 * n, rdevdev=0xB00, scgssch=starts, rdevctsi=interrupts),
+        )
+        for n, (starts, interrupts) in enumerate([(0, 0), (0, 60), (60, 119), (60, 120), (60, 300)])
+    ]
+    result = printed(landed, "DASD_BY_ACTIVITY", *sets, objects={"device": 0xB00})
+    assert column(result, "ssch_rate") == [1, 0]
+    assert "IODDEV is not measured (2)" in doubts(result)
+
+
 def test_a_processor_that_was_varied_is_known_in_the_next_interval(landed: Landed):
     """Its time counts anew, which is no slip, behind which a delta would be wrong."""
     waited = [1000, 1030, 10, 40, 70]
