@@ -91,13 +91,24 @@ def _existence(sample: Sample, stay: Stay, chosen: Any = slice(None)) -> Columns
     for each in stay.ends:
         ended += each.objects
     columns = {
-        "exists_s": stay.share * sample.seconds,
+        "exists_s": _existed(sample, stay),
         "at_begin": stay.before,
         "at_end": stay.now,
         "begun": begun,
         "ended": ended,
     }
     return {name: values[chosen] for name, values in columns.items()}
+
+
+def _existed(sample: Sample, stay: Stay) -> F64:
+    """(objects,) seconds that objects existed between two samples, which are early or late by ms.
+
+    What happens in between happens at its time.
+    """
+    late = (sample.model.clock.ends - sample.model.timeline.edges) / TOD_PER_S
+    begin, end = late[sample.number - 1 : sample.number + 1]
+    existed: F64 = stay.share * sample.seconds - begin * stay.before + end * stay.now
+    return np.where(stay.share > 0, existed, 0.0)
 
 
 def _sampled(sample: Sample, presence: Presence) -> Any:
@@ -116,14 +127,14 @@ def _system(sample: Sample) -> Columns:
     ended, moved, held = ended_transactions(sample), pages_moved(sample), holdings(sample)
     response = ended.trivial_time.sum() + ended.nontrivial_time.sum()
     values = {
-        "online_s": sample.processors.share.sum() * sample.seconds,
+        "online_s": _existed(sample, sample.processors).sum(),
         "working_s": times.working.sum() * sample.seconds,
         "emulation_s": times.emulation.sum() / TOD_PER_S,
         "charged_s": times.charged.sum() / TOD_PER_S,
         "system_s": times.system.sum() / TOD_PER_S,
         "spins": times.spins.sum(),
         "spin_s": times.spin_time.sum() / TOD_PER_S,
-        "user_s": sample.users.share.sum() * sample.seconds,
+        "user_s": _existed(sample, sample.users).sum(),
         "users_at_end": sample.users.now.sum(),
         "page_reads": moved.dasd_in.sum(),
         "page_writes": moved.dasd_out.sum(),
@@ -209,7 +220,7 @@ def _devices(sample: Sample) -> Columns:
         "volser": volumes.serials,
         "kind": np.where(volumes.is_page, "page", np.where(volumes.is_spool, "spool", "user")),
         **_existence(sample, sample.devices),
-        "measured_s": sample.measured.share * sample.seconds,
+        "measured_s": _existed(sample, sample.measured),
         "sampled": _sampled(sample, sample.model.sampling.devices),
         "starts": work.starts,
         "avoided": work.avoided,

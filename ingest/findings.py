@@ -75,6 +75,7 @@ class Code(Enum):
     BLOCK_TORN = auto()
     RECORD_WITHDRAWN = auto()
     RECORD_LONGER = auto()
+    SYSTEMS_SEVERAL = auto()
     TOD_BACK = auto()
     CLOCK_SET = auto()
     TOD_DISORDER = auto()

@@ -214,7 +214,8 @@ def _publish(
         "system": name,
         "release": base_release(reader.level),
         "zone_s": reader.configuration.zone_s,
-        "identity": reader.configuration.identity,
+        "identity": {key: [*found] for key, found in reader.configuration.identity.items()}
+        | {"IPL": [_iso_us(us) for us in reader.configuration.loads_us]},
         "source": source.name,
         "stored_size": source.stored_size,
         "compression": source.compression,
@@ -245,7 +246,8 @@ def _publish(
 def _refuse_another(store: Store, about: Mapping[str, Any]) -> None:
     """Refuses a dump of another system than the one of its name at the same time.
 
-    Their intervals would stand between each other, and no figure of either would be known.
+    Their intervals would stand between each other, and no figure of either would be known. Two of
+    one name, machine and partition whose times of IPL differ cannot run at the same time, either.
 
     Raises:
         StoreError: there is such a system; nothing was landed.
@@ -289,27 +291,20 @@ def _at_the_same_time(store: Store, about: Mapping[str, Any]) -> Iterator[dict[s
 
 
 def _several(reader: Reader) -> CpmonError | None:
-    """The refusal of a file with records of several systems.
-
-    One that goes on elsewhere, on another machine or in another partition, is one all the same.
-    """
-    configuration = reader.configuration
-    found = [configuration.systems]
-    if reader.findings.counts[Code.TOD_BACK]:
-        found += configuration.identity.values()
-    for first, *others in filter(None, found):
-        if others:
-            return CpmonError(
-                "a file has records of several systems",
-                code="systems-several",
-                place=reader.source.name,
-                expected=f"those of one, {first} at first",
-                found=f"then those of {', '.join(others)}",
-                effect="nothing was landed",
-                remedy="cut the file where cpmon check finds data behind the end-of-data record,"
-                " and land each part; if all is of one system, name it with --system",
-            )
-    return None
+    """The refusal of a file with records of several systems."""
+    first, *others = reader.systems or {"": 0}
+    if not others:
+        return None
+    return CpmonError(
+        "a file has records of several systems",
+        code="systems-several",
+        place=reader.source.name,
+        expected=f"those of one, {first} at first",
+        found=f"then those of {', '.join(others)}",
+        effect="nothing was landed",
+        remedy="cut the file where cpmon check finds data behind the end-of-data record,"
+        " and land each part; if all is of one system, name it with --system",
+    )
 
 
 def _run(path: str | Path, file: Path | None, landed: Landed, run_id: str | None) -> Run | None:

@@ -55,12 +55,16 @@ class Members:
 
     Attributes:
         keys: the columns whose distinct values are counted.
+        of: those for each of whose values a number is stated; empty: one for the system.
         table, field: where the number stands.
+        has_row: members without a sample have a row in the interval, as one that is missing.
     """
 
     keys: tuple[str, ...]
+    of: tuple[str, ...]
     table: str
     field: str
+    has_row: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +74,8 @@ class Owner:
     Attributes:
         events: those that begin, end or stop an owner.
         identity: fields of the row that differ between owners.
+        noted: fields of the row that say what the owner is about: it goes on when one has another
+            value, but what it did in that interval is of both.
         has_parts: several rows of one owner in a sample are parts of it, in a fixed order.
         from_zero: counters begin at 0, so that their first values are the usage of the new owner.
         elapsed: counters, in units of 10 ms, that together count the time by its clock.
@@ -78,16 +84,19 @@ class Owner:
         watched: the counters that are checked for restarts and doubts; all if empty. In the largest
             tables only those that reductions read, to save time.
         standing: counters that stand still while it is stopped.
+        witness: counters that then go on, and count what those do, but for one that is under way.
     """
 
     events: tuple[Event, ...] = ()
     identity: tuple[str, ...] = ()
+    noted: tuple[str, ...] = ()
     has_parts: bool = False
     from_zero: bool = False
     clock: tuple[str, str] | None = None
     watched: tuple[str, ...] = ()
     elapsed: tuple[str, ...] = ()
     standing: tuple[str, ...] = ()
+    witness: tuple[str, ...] = ()
 
     @property
     def is_announced(self) -> bool:
@@ -156,7 +165,8 @@ def members_of(layout: Layout) -> Members | None:
     for row in shipped_rows("members.csv"):
         if layout.name in row["tables"].split():
             table, _, field = row["stated"].partition(".")
-            return Members(tuple(row["members"].split()), table, field)
+            keys, of = (tuple(row[column].split()) for column in ("members", "of"))
+            return Members(keys, of, table, field, row["unsampled"] == "row")
     return None
 
 
@@ -173,19 +183,23 @@ def _owners() -> dict[str, Owner]:
     for row in shipped_rows("owners.csv"):
         totals = row["totals"].split()
         events = [_event(text, change, totals) for change in Change for text in row[change].split()]
-        identity, watched = (tuple(row[column].split()) for column in ("identity", "watched"))
+        identity, noted, watched = (
+            tuple(row[column].split()) for column in ("identity", "noted", "watched")
+        )
         above, _, name = row["clock"].rpartition(".")
         for table in row["tables"].split():
             clock = (above or table, name) if name else None
             owners[table] = Owner(
                 tuple(events),
                 identity,
+                noted,
                 row["parts"] == "yes",
                 row["from_zero"] == "yes",
                 clock,
                 watched,
                 tuple(row["elapsed"].split()),
                 tuple(row["standing"].split()),
+                tuple(row["witness"].split()),
             )
     return owners
 

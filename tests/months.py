@@ -20,6 +20,8 @@ HOUR, WEEK = 3600, 168
 TOD_SECOND = 4_096_000_000
 START, GROWTH, NOISE = 0.3, 0.012, 0.03
 """Share of the first week, what each week adds, and deviation of an hour."""
+PAGES = 100
+"""Resident pages of a user."""
 
 
 def season(hour: np.ndarray) -> np.ndarray:
@@ -51,7 +53,9 @@ def months(busy: np.ndarray, missing: Container[int] = (), ipl: int = -1, users:
         at = n * HOUR
         records = [fields("sytprp", at, pfxcpuad=0, pfxutime=clock - worked[ipl] * (0 <= ipl <= n))]
         names = (f"U{number}" for number in range(users))
-        records += [fields("useact", at, vmduser=name, vmdttime=clock) for name in names]
+        records += [
+            fields("useact", at, vmduser=name, vmdttime=clock, vmdctpvr=PAGES) for name in names
+        ]
         if n == 0:
             records[:0] = [
                 fields("mtrsys", at, systmid="VMTEST"),

@@ -149,6 +149,8 @@ def _formula(column: ReportColumn, report: Report) -> str:
             return ""
         case MetricKind.RATIO:
             return f"Σ `{column.over}` / Σ `{column.under}`"
+        case MetricKind.LEVEL_RATIO:
+            return f"Σ `{column.over}` · T / Σ `{column.under}` · T"
         case MetricKind.TOTAL:
             return f"Σ `{column.over}`"
         case MetricKind.LEVEL:

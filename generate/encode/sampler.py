@@ -187,7 +187,7 @@ def _sessions(sample: Sample, progress: _Progress) -> list[EventBatch]:
         batches.append(_events(sample, name, at, len(rows), rows=rows))
     begin, end = (int(edge) for edge in model.timeline.edges[sample.interval :][:2])
     for at, users, _ in (each for each in model.population.shares if begin < each[0] <= end):
-        chosen = np.flatnonzero(users & model.population.users.states(at))
+        chosen = np.flatnonzero(users)
         batches.append(_events(sample, "sclshr", at, len(chosen), chosen=chosen))
     return batches
 

@@ -44,7 +44,7 @@ class Population:
         self.owner = np.repeat(np.arange(len(self.names)), counts)
         self.address = np.arange(len(self.owner)) - (np.cumsum(counts) - counts)[self.owner]
         self._runaways: list[tuple[Event, Bool]] = []
-        self.shares: list[tuple[int, Bool, int]] = []
+        shares: list[tuple[int, Bool, int]] = []
         self._clocks: list[tuple[int, Bool, int]] = []
         sessions, defined, boots = list[Switch](), list[Switch](), list[Switch]()
         for each in measurement.events:
@@ -59,7 +59,7 @@ class Population:
                     down = moment(each.at_s + each.lasts_s)
                     boots += [Switch(at, users, False), Switch(down, users, True)]
                 case "share":
-                    self.shares.append((at, users, each.share))
+                    shares.append((at, users, each.share))
                 case "guest-clock":
                     self._clocks.append((at, users, each.clock_s))
                 case "runaway":
@@ -69,6 +69,8 @@ class Population:
         self.users = Presence(line, len(self.names), sessions)
         self.processors = Presence(line, len(self.owner), of_rows, defined)
         self.boots = Presence(line, len(self.names), sessions, boots)
+        # SET SHARE is for users who are logged on.
+        self.shares = [(at, users & self.users.states(at), share) for at, users, share in shares]
 
     def counts(self) -> F64:
         """(intervals, groups) users logged on in each interval, a part of it as a part of one."""

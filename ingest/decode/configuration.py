@@ -6,7 +6,9 @@ The one place of the reader that names records: their meaning goes beyond their 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -42,11 +44,15 @@ class Configuration:
 
     `level` is the CP level as "4.3.0", or "7.3.0+callevel.5" with bits of service, or empty;
     `zone_s`: seconds that the system's local time is ahead of UTC, None if unknown. `systems` are
-    all names read, in order, and `identity` the values of each of `IDENTITY`, in order.
+    all names read, `identity` the values of each of `IDENTITY`, and `loads_us` the times of IPL: in
+    order, each with the offset of the first record that has it.
     """
 
-    systems: list[str] = field(default_factory=list)
-    identity: dict[str, list[str]] = field(default_factory=lambda: {key: [] for key in IDENTITY})
+    systems: dict[str, int] = field(default_factory=dict)
+    identity: dict[str, dict[str, int]] = field(
+        default_factory=lambda: {key: {} for key in IDENTITY}
+    )
+    loads_us: dict[int, int] = field(default_factory=dict)
     level: str = ""
     zone_s: int | None = None
     ipl_us: int | None = None
@@ -68,16 +74,21 @@ class Configuration:
         """The CP level without its bits."""
         return base_release(self.level)
 
-    def take(self, decoded: Decoded, records: I64) -> None:
-        """Store the values of configuration records; `records`: their numbers in the window."""
+    def take(self, decoded: Decoded, records: I64, offsets: I64) -> None:
+        """Store the values of configuration records.
+
+        `records`: their numbers in the window; `offsets`: where they stand in the dump.
+        """
         name = decoded.layout.name
         if name == SYSTEM[0]:
-            self.systems = _extended(self.systems, decoded, SYSTEM[1])
+            _note(self.systems, _texts(decoded, SYSTEM[1]), offsets)
             for key, column in IDENTITY.items():
-                self.identity[key] = _extended(self.identity[key], decoded, column)
+                _note(self.identity[key], _texts(decoded, column), offsets)
+            loads = ipl_times(decoded)
+            _note(self.loads_us, [us if us and us > 0 else None for us in loads], offsets)
             self.level = next((level for level in reversed(_levels(decoded)) if level), self.level)
             self.zone_s = _zone(decoded.columns[ZONE][-1].as_py())
-            self._latest["ipl_us"] += zip(records.tolist(), ipl_times(decoded), strict=True)
+            self._latest["ipl_us"] += zip(records.tolist(), loads, strict=True)
         if name == INTERVAL[0]:
             lengths = [v if v and v > 0 else None for v in decoded.columns[INTERVAL[1]].to_pylist()]
             self._latest["nominal_s"] += zip(records.tolist(), lengths, strict=True)
@@ -123,11 +134,16 @@ class Configuration:
         return restated
 
 
-def _extended(names: list[str], decoded: Decoded, column: str) -> list[str]:
-    """Names with those of a column that are new; blank ones are none."""
-    if column not in decoded.columns:
-        return names
-    return list(dict.fromkeys([*names, *filter(None, decoded.columns[column].to_pylist())]))
+def _texts(decoded: Decoded, column: str) -> Sequence[str | None]:
+    """The texts of a column; none where records end before it."""
+    return decoded.columns[column].to_pylist() if column in decoded.columns else []
+
+
+def _note(known: dict[Any, int], values: Sequence[Any], offsets: I64) -> None:
+    """Add values that are new, with the offsets of their records; blank ones are none."""
+    for value, offset in zip(values, offsets.tolist(), strict=False):
+        if value:
+            known.setdefault(value, offset)
 
 
 def commanded_s(command: str | None) -> int | None:

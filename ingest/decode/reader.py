@@ -16,7 +16,7 @@ from ...schemas.field import HEADER_LENGTH
 from ...schemas.layout import Kind, Layout
 from ...schemas.registry import by_record, record_names
 from ...schemas.release import UNNAMED, parse_release
-from ..codec import I64, U8
+from ..codec import I64, U8, utc_text
 from ..container.monwrite import Framer
 from ..container.record_index import FRAME, SYSTEM
 from ..container.source import Source
@@ -327,6 +327,25 @@ class Reader:
             self.findings.add(Code.MOSTLY_LOST, 0, self.bytes.lost)
         if not self.configuration.system:
             self.findings.add(Code.CONFIG_MISSING, 0, "expected a record 1.4")
+        systems = [*self.systems.items()]
+        for name, offset in systems[1:]:
+            self.findings.add(Code.SYSTEMS_SEVERAL, offset, f"{name}; {systems[0][0]} at first")
+
+    @property
+    def systems(self) -> dict[str, int]:
+        """What tells the systems of the dump apart, each with the offset where it is named first.
+
+        One that goes on elsewhere, on another machine or in another partition, or after an IPL, is
+        one all the same; but where time goes back, it is another. So is one of another IPL before
+        the dump began.
+        """
+        found: list[dict[str, int]] = [self.configuration.systems]
+        if self.findings.counts[Code.TOD_BACK]:
+            first_us = self.intervals.first_us or 0
+            found += self.configuration.identity.values()
+            loads = self.configuration.loads_us.items()
+            found.append({f"IPL {utc_text(us)}": at for us, at in loads if us <= first_us})
+        return next((several for several in found if len(several) > 1), found[0])
 
     def mostly_lost(self) -> DumpError | None:
         """Why the dump, which is read, does not land unless damage is accepted; None if it does."""
@@ -361,7 +380,7 @@ class Reader:
         """
         decoded = self._columns(layout, records)
         before = self.configuration.level
-        self.configuration.take(decoded, numbers)
+        self.configuration.take(decoded, numbers, records.stamps.offset)
         named = self.configuration.level
         if self.release or before == named:
             return self._landed(decoded, records.stamps)

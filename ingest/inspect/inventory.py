@@ -95,7 +95,8 @@ class Inventory:
                 self._record_findings.note_unknown(kind, index.start[numbers] + window.base)
         for name in (SYSTEM[0], INTERVAL[0]):
             if (records := decode_records(window.data, window.index, name)) is not None:
-                self.configuration.take(*records)
+                offsets = index.start[records[1]] + window.base
+                self.configuration.take(*records, offsets)
                 if name == SYSTEM[0]:
                     started = zip(tod[records[1]].tolist(), ipl_times(records[0]), strict=True)
                     for at_us, ipl_us in started:

@@ -113,7 +113,7 @@ def select_records(
     configuration = Configuration()
     for window in windows(source, Framer(Findings())):
         if (system := decode_records(window.data, window.index, SYSTEM[0])) is not None:
-            configuration.take(*system)
+            configuration.take(*system, window.index.start[system[1]] + window.base)
         written_by = release or configuration.level
         chosen = _chosen(window, query, kinds, written_by)
         taken, skip = chosen[skip:], max(skip - len(chosen), 0)

@@ -36,6 +36,7 @@ from ..statistics import (
 from .run_facts import (
     RunFacts,
     base_and_runs,
+    divided,
     pair_length,
     read_facts,
     read_intervals,
@@ -203,7 +204,7 @@ def _line(
     before, after = (None if value is None else value * metric.scale for value in values)
     factor = metric.multiplier * metric.scale
     samples = [
-        ratio_samples(sums[summed(metric)], sums[metric.denominator]) * factor for sums in binned
+        ratio_samples(sums[summed(metric)], sums[divided(metric)]) * factor for sums in binned
     ]
     difference = blank(of_run.reason or of_base.reason)
     if of_run.value is not None and of_base.value is not None:

@@ -15,7 +15,7 @@ from ...core.sql import name as quoted
 from ...core.text import counted
 from ...store.catalogue.connection import Connection
 from ...store.runs.runs import part_of_run
-from ..metrics import Metric, compared_metrics
+from ..metrics import Metric, MetricKind, compared_metrics
 from ..reports.layout_notes import RESTING, assumed_notes, dumps_of
 from ..reports.report import doubts_note
 from ..reports.report_sql import doubts_sql
@@ -190,7 +190,7 @@ class Intervals:
 
     Attributes:
         middle, seconds: (intervals,) time of the middle since the steady state began, and length.
-        sums: `summed` of a metric, or its denominator -> (intervals,), NaN where NULL.
+        sums: `summed` or `divided` of a metric -> (intervals,), NaN where NULL.
     """
 
     middle: Array
@@ -212,7 +212,15 @@ class Intervals:
 
 def summed(metric: Metric) -> str:
     """SQL: what a metric sums over intervals; of a level its value times the seconds."""
-    return metric.sampled if metric.denominator else f"{metric.sampled} * seconds"
+    is_level = metric.kind is MetricKind.LEVEL_RATIO or not metric.denominator
+    return f"{metric.sampled} * seconds" if is_level else metric.sampled
+
+
+def divided(metric: Metric) -> str:
+    """SQL: what it divides that by, summed likewise; empty of a level."""
+    if metric.kind is MetricKind.LEVEL_RATIO:
+        return f"{metric.denominator} * seconds"
+    return metric.denominator
 
 
 def pair_length(base: Intervals, run: Intervals) -> float:
@@ -222,7 +230,7 @@ def pair_length(base: Intervals, run: Intervals) -> float:
 
 def read_intervals(con: duckdb.DuckDBPyConnection, runs: Sequence[str]) -> dict[str, Intervals]:
     """Run -> the intervals of its steady state."""
-    names = dict.fromkeys(n for m in compared_metrics() for n in (summed(m), m.denominator) if n)
+    names = dict.fromkeys(n for m in compared_metrics() for n in (summed(m), divided(m)) if n)
     casts = ", ".join(f"CAST({name} AS DOUBLE) AS {quoted(name)}" for name in names)
     rows = con.execute(
         "SELECT run_id, CAST(epoch(interval_end) AS DOUBLE) AS _end, CAST(seconds AS DOUBLE) AS"

@@ -21,9 +21,9 @@ from ...core.text import counted
 from ...render.printing import Format
 from ...store.catalogue.connection import Connection, levels_of, point, table_of
 from ...store.scope import Scope
-from ..metrics.metric import TIME, MetricKind, ReportColumn
+from ..metrics.metric import FIGURES, TIME, MetricKind, ReportColumn
 from ..metrics.report_set import Lines, Report, end_column, metric_of, reports
-from ..metrics.rollups import amount_of, rollup_of, sum_of, time_of
+from ..metrics.rollups import amount_of, known_of, rollup_of, sum_of, time_of
 from ..page.chart import POINTS, Chart, Points, with_gaps
 from ..page.drawing import over_time
 from ..page.plot import drawn_alone
@@ -42,7 +42,6 @@ BAND = (0.05, 0.5, 0.95)
 """Quantiles of the band and of the expected value."""
 LONGEST = timedelta(days=3 * 366)
 """Longest horizon."""
-FIGURES = (MetricKind.RATIO, MetricKind.TOTAL, MetricKind.LEVEL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +238,7 @@ def _over_objects(column: ReportColumn) -> str:
     """SQL of the total of a column over the objects of an hour, from the sums of roll-ups."""
     name, over, under = column.name, column.over, column.under
     if column.kind is MetricKind.LEVEL:
-        return f"sum({sum_of(name)}) / nullif(max(intervals), 0)"
+        return f"sum({sum_of(name)}) / nullif(max({known_of(name)}), 0)"
     if under in ELAPSED:
         whole = f"nullif(max({time_of(over, under)}), 0)"
         return f"sum({amount_of(over, under)}) * {column.factor!r} / {whole}"

@@ -24,6 +24,8 @@ class MetricKind(StrEnum):
     """Not aggregated: a key that identifies objects or times."""
     RATIO = "ratio"
     """The sum of the numerator over the sum of the denominator, times a factor."""
+    LEVEL_RATIO = "level_ratio"
+    """A level over another one: a ratio in which both weigh as much as the interval is long."""
     TOTAL = "total"
     """The sum of the numerator, times a factor."""
     LEVEL = "level"
@@ -32,6 +34,11 @@ class MetricKind(StrEnum):
     """The sum of seconds; in a mean line the mean length of an interval."""
     LATEST = "latest"
     """The value of the last interval: names, types, settings."""
+
+
+RATIOS = (MetricKind.RATIO, MetricKind.LEVEL_RATIO)
+FIGURES = (*RATIOS, MetricKind.TOTAL, MetricKind.LEVEL)
+"""Kinds of what is measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +79,18 @@ class ReportColumn:
         """The label on one line."""
         return one_line(self.label)
 
+    @property
+    def terms(self) -> tuple[str, str]:
+        """SQL of what a ratio sums, dividend and divisor."""
+        return terms_of(self.kind, self.over, self.under)
+
+
+def terms_of(kind: MetricKind, over: str, under: str) -> tuple[str, str]:
+    """SQL of what a ratio sums over intervals, dividend and divisor."""
+    if kind is MetricKind.LEVEL_RATIO:
+        return weighted(over), weighted(under)
+    return over, under
+
 
 def one_line(label: str) -> str:
     """A label on one line, without line breaks and the hyphens before them."""
@@ -104,7 +123,8 @@ class Metric:
     Attributes:
         name: column of the views. `views`: the reductions that have it; `*` means all.
         numerator, denominator: columns to sum, for a ratio or a total; for a level the numerator
-            is the column to average, if it has another name. If a view selects the column with
+            is the column to average, if it has another name; for the latest value it is the column
+            that has one in its place, of two kinds of a setting. If a view selects the column with
             its own SQL, they only define the samples of a comparison.
         factor: multiplies the quotient or sum, as SQL: `1e3`, `1/4096e6`; or empty.
         expression: SQL over the columns of the view, where numerator and denominator are not
@@ -146,7 +166,7 @@ class Metric:
     @property
     def is_computed(self) -> bool:
         """Whether it is generated from other columns, unless a view selects it with its own SQL."""
-        return self.kind is MetricKind.RATIO or (
+        return self.kind in RATIOS or (
             self.kind is MetricKind.TOTAL and self.numerator != self.name
         )
 
@@ -238,9 +258,10 @@ class Metric:
             return f"SUM({weighted(self.sampled)}) / nullif(SUM({known}), 0)"
         if not self.denominator:
             return self._scaled(f"CAST(SUM({self.numerator}) AS DOUBLE)")
-        known = f"CASE WHEN {self.denominator} IS NOT NULL THEN {self.numerator} END"
+        over, under = terms_of(self.kind, self.numerator, self.denominator)
+        known = f"CASE WHEN {self.denominator} IS NOT NULL THEN {over} END"
         value = self._scaled(f"CAST(SUM({known}) AS DOUBLE)")
-        measured = f"CASE WHEN {self.numerator} IS NOT NULL THEN {self.denominator} END"
+        measured = f"CASE WHEN {self.numerator} IS NOT NULL THEN {under} END"
         return f"{value} / nullif(SUM({measured}), 0)"
 
     def _scaled(self, value: str) -> str:
@@ -248,6 +269,15 @@ class Metric:
         if above not in ("", "1"):
             value = f"{above} * {value}"
         return f"{value} / {below}" if below else value
+
+
+def latest_sql(column: str, instead: str = "") -> str:
+    """SQL: the last known value of a column; NULL if another one has had one in its place since."""
+    value = f"arg_max({column}, {TIME})"
+    if not instead:
+        return value
+    own, other = (f"max(CASE WHEN {c} IS NOT NULL THEN {TIME} END)" for c in (column, instead))
+    return f"CASE WHEN NOT coalesce({other} > {own}, false) THEN {value} END"
 
 
 def weighted(level: str) -> str:

@@ -27,7 +27,7 @@ from ...core.sql import UserSql
 from ...render.printing import Style
 from ...schemas import layout
 from ...schemas.owners import Change, owner_of
-from .metric import Compared, Metric, MetricKind, ReportColumn, print_rule
+from .metric import RATIOS, Compared, Metric, MetricKind, ReportColumn, print_rule
 
 HEADER = tuple(
     {"compared": "compare"}.get(field.name, field.name)
@@ -139,7 +139,7 @@ def _check_cells(row: Mapping[str, str], place: str) -> None:
         ("until", re.fullmatch(level, row["until"]), "a CP level such as 6.3.0, or nothing"),
         (
             "denominator",
-            bool(row["denominator"]) == (row["kind"] == MetricKind.RATIO),
+            bool(row["denominator"]) == (row["kind"] in RATIOS),
             "the column that a ratio divides by, and nothing for any other kind",
         ),
         (

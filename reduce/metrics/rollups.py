@@ -18,7 +18,7 @@ from ...config.definitions import of_definitions
 from ...config.moments import LineLength, Shift
 from ...core.grace_period import inside
 from ...core.sql import exact
-from .metric import TIME, WEIGHT, MetricKind, ReportColumn, weighted
+from .metric import RATIOS, TIME, WEIGHT, MetricKind, ReportColumn, latest_sql, weighted
 from .report_set import Lines, reports
 
 LEVEL, HOUR = "hour", timedelta(hours=1)
@@ -183,10 +183,11 @@ class _Part(NamedTuple):
 def _parts(column: ReportColumn) -> Iterator[_Part]:
     name, over, under, of_sums = column.name, column.over, column.under, sum_of(column.over)
     match column.kind:
-        case MetricKind.RATIO:
+        case MetricKind.RATIO | MetricKind.LEVEL_RATIO:
             amount, elapsed = amount_of(over, under), time_of(over, under)
-            time = exact(under) if under.endswith("seconds") else under
-            known = f"CAST(sum(CASE WHEN {under} IS NOT NULL THEN {over} END) AS DOUBLE)"
+            summed, divided = column.terms
+            time = exact(under) if under.endswith("seconds") else divided
+            known = f"CAST(sum(CASE WHEN {under} IS NOT NULL THEN {summed} END) AS DOUBLE)"
             measured = f"CAST(sum(CASE WHEN {over} IS NOT NULL THEN {time} END) AS DOUBLE)"
             yield _Part(name, "Mean, by sums.", name, computed=_quotient(amount, column, elapsed))
             yield _Part(amount, f"Sum where {under} is known.", over, known)
@@ -202,7 +203,7 @@ def _parts(column: ReportColumn) -> Iterator[_Part]:
             yield _Part(amount, "Sum over time, times seconds.", name, total)
             yield _Part(known, f"Seconds that {name} is known of.", "", weights)
         case _:
-            yield _Part(name, "As of the last interval.", name, f"arg_max({name}, {TIME})")
+            yield _Part(name, "As of the last interval.", name, latest_sql(name, over))
             return
     greatest = f"CAST(max({_value(column)}) AS DOUBLE)"
     yield _Part(f"{name}_max", "The greatest of the intervals.", name, greatest)
@@ -213,7 +214,7 @@ def _value(column: ReportColumn) -> str:
     match column.kind:
         case MetricKind.LEVEL:
             return column.name
-        case MetricKind.RATIO | MetricKind.TOTAL:
+        case MetricKind.RATIO | MetricKind.LEVEL_RATIO | MetricKind.TOTAL:
             return _quotient(column.over, column, column.under)
     return ""
 
@@ -221,7 +222,7 @@ def _value(column: ReportColumn) -> str:
 def _quotient(amount: str, column: ReportColumn, divisor: str) -> str:
     factor = "" if column.factor == 1 else f" * CAST({column.factor!r} AS DOUBLE)"
     scaled = f"{amount}{factor}"
-    return f"{scaled} / nullif({divisor}, 0)" if column.kind is MetricKind.RATIO else scaled
+    return f"{scaled} / nullif({divisor}, 0)" if column.kind in RATIOS else scaled
 
 
 def sum_of(column: str) -> str:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from ...core.errors import CpmonError, unknown
 from ...core.sql import UserSql, text
 from ...store.sandbox.guard import checked_expression
-from .metric import Metric, MetricKind
+from .metric import FIGURES, Metric
 from .report_set import metrics_of
 
 _MARK = re.compile(
@@ -211,9 +211,7 @@ def _possible(sums: ParsedView, metrics: Mapping[str, Metric]) -> Iterator[Parse
     columns = [item.name for item in sums.items]
     values = {m.name: _value(m) for m in metrics.values() if m.is_computed}
     outside = {
-        metric: metric.outside_sql(values)
-        for metric in metrics.values()
-        if metric.kind in (MetricKind.RATIO, MetricKind.TOTAL, MetricKind.LEVEL)
+        metric: metric.outside_sql(values) for metric in metrics.values() if metric.kind in FIGURES
     }
     outside = {metric: sql for metric, sql in outside.items() if sql}
     if not outside:
@@ -262,7 +260,7 @@ def _summed(
             parts += [] if f"f.{metric.name}" in parts else [f"f.{metric.name}"]
         elif metric.expression:
             parts.append(_column(metric, _value(metric)))
-        elif metric.kind in (MetricKind.RATIO, MetricKind.TOTAL, MetricKind.LEVEL):
+        elif metric.kind in FIGURES:
             _check(metric, below)
             value = metric.aggregate_sql()
             if metric.whole in metrics and metric.whole not in columns:

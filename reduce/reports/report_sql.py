@@ -19,7 +19,7 @@ from ...core.grace_period import DAY, GRACE, bounds_of_ends, inside
 from ...core.sql import name as quoted
 from ...render.printing import Style
 from ...store.catalogue.connection import levels_of
-from ..metrics.metric import TIME, WEIGHT, MetricKind, ReportColumn, weighted
+from ..metrics.metric import FIGURES, TIME, WEIGHT, MetricKind, ReportColumn, latest_sql, weighted
 from ..metrics.report_set import Lines, Report
 from ..metrics.rollups import (
     HOUR,
@@ -213,7 +213,7 @@ def lines_sql(
 
 def _printed(column: ReportColumn) -> str:
     """The value of a column as it is printed, in SQL; empty if it is printed as it is."""
-    is_known_number = column.kind in (MetricKind.RATIO, MetricKind.TOTAL, MetricKind.LEVEL)
+    is_known_number = column.kind in FIGURES
     name, is_fixed = column.name, column.form.style is Style.FIXED and is_known_number
     if column.scale == 1 and not is_fixed:
         return ""
@@ -337,7 +337,8 @@ def _terms(column: ReportColumn, *, rolled: bool) -> tuple[str, str]:
         return amount_of(over, under), time_of(over, under)
     # Skip rows in which either is unknown, as in records of an older release.
     # For many columns DuckDB sums a CASE in less than half the time of a FILTER.
-    known, measured = f"{under} IS NOT NULL THEN {over}", f"{over} IS NOT NULL THEN {under}"
+    summed, divided = column.terms
+    known, measured = f"{under} IS NOT NULL THEN {summed}", f"{over} IS NOT NULL THEN {divided}"
     return f"CASE WHEN {known} END", f"CASE WHEN {measured} END"
 
 
@@ -345,7 +346,7 @@ def line_sql(column: ReportColumn, *, rolled: bool = False) -> str:
     """The expression of a column over the rows of one line, or over the sums of roll-ups."""
     name, over, factor = column.name, column.over, column.factor
     match column.kind:
-        case MetricKind.RATIO:
+        case MetricKind.RATIO | MetricKind.LEVEL_RATIO:
             amount, divisor = _terms(column, rolled=rolled)
             return f"sum({amount}) * {factor!r} / nullif(sum({divisor}), 0)"
         case MetricKind.TOTAL:
@@ -356,7 +357,7 @@ def line_sql(column: ReportColumn, *, rolled: bool = False) -> str:
         case MetricKind.ELAPSED:
             return f"sum({name})"
         case MetricKind.LATEST:
-            return f"arg_max({name}, {TIME})"
+            return latest_sql(name, over)
     return name
 
 

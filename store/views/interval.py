@@ -55,7 +55,8 @@ JUDGED = {
     ),
     "doubts": (
         "What is not known of the deltas, or is a lower bound, and why: the cause, counters that"
-        " fell or rose further than is possible, and those that may have wrapped more than once."
+        " fell or rose further than is possible, and those that may have wrapped more than once; a"
+        " field that says what the row is about, such as a volume serial, that changed."
         " NULL: nothing."
     ),
 }
@@ -221,7 +222,8 @@ def interval_view(layout: Layout) -> Documented:
     """
     owner, counters = owner_of(layout), _counters(layout)
     columns, docs = _columns(layout, owner, counters)
-    columns["doubts"] = f"{_doubts(layout, owner, _watched(owner, counters))} AS doubts"
+    doubts = _doubts(layout, owner, _watched(owner, counters), owner.noted)
+    columns["doubts"] = f"{doubts} AS doubts"
     doc = f"{layout.title}: counters as deltas to the previous sample."
     return Documented(f"interval.{layout.name}", _rows(layout, counters, columns), doc, docs)
 
@@ -396,7 +398,7 @@ def _sampled(
     of_events, events = joins_of(owner, keys)
     columns = ["r.*", "i.previous_end", "lag(r.interval_end) OVER w AS _end", *events]
     if owner.has_parts:
-        rows = _numbered(rows, keys)
+        rows = _numbered(rows, layout, keys)
         keys = [*keys, "_part"]
         columns.append("lag(r._parts) OVER w AS _parts_before")
     if owner.clock:
@@ -404,7 +406,8 @@ def _sampled(
         columns += CLOCKED
     else:
         columns += ["r.tod_us AS _clock", "lag(r.tod_us) OVER w AS _clock_before"]
-    columns += [f"lag(r.{name(f)}) OVER w AS {name(f'_before_{f}')}" for f in owner.identity]
+    both = (*owner.identity, *owner.noted)
+    columns += [f"lag(r.{name(f)}) OVER w AS {name(f'_before_{f}')}" for f in both]
     columns += [counter.lags() for counter in counters]
     if owner.events and any(counter.limit.slips for counter in counters):
         happened = some_event(owner, keys)
@@ -417,14 +420,22 @@ def _sampled(
           PARTITION BY {partition} ORDER BY i._place, r.record_offset)"""
 
 
-def _numbered(rows: str, keys: Sequence[str]) -> str:
-    """SQL relation: rows with their number among those of their owner, and how many these are."""
+def _numbered(rows: str, layout: Layout, keys: Sequence[str]) -> str:
+    """SQL relation: rows with their number among those of their owner, and how many these are.
+
+    A record that stands twice in a sample, with the same bytes, is one part.
+    """
     same = ", ".join(["system", "dump", "interval_end", *keys])
+    fields = ", ".join(["tod_us", *(name(field.name) for field in layout.columns)])
     return f"""(
           SELECT *,
             row_number() OVER (PARTITION BY {same} ORDER BY record_offset) AS _part,
             count(*) OVER (PARTITION BY {same}) AS _parts
-          FROM {rows} AS n)"""
+          FROM (
+            SELECT *,
+              row_number() OVER (PARTITION BY {same}, {fields} ORDER BY record_offset) AS _copy
+            FROM {rows} AS c) AS n
+          WHERE n._copy = 1)"""
 
 
 def _elapsed(owner: Owner) -> str:
@@ -473,8 +484,11 @@ def _cause(owner: Owner, counters: Sequence[_Counter]) -> str:
     idle = ""
     if is_stoppable(owner):
         moves = " + ".join(c.moved() for c in counters if c.field.name in owner.standing) or "0"
+        seen = [c.delta for c in counters if c.field.name in owner.witness]
+        told = " OR ".join(f"coalesce({delta} > 1, false)" for delta in seen) or "false"
         idle = f"""
-          WHEN _is_stopped AND NOT (_resumed AND {moves} > 0) THEN 'unmeasured'"""
+          WHEN _is_stopped AND NOT (_resumed AND {moves} > 0) OR {moves} = 0 AND ({told})
+            THEN 'unmeasured'"""
     clock = ""
     if owner.clock:
         ticks = [c.delta for c in counters if c.field.name in owner.elapsed]
@@ -485,16 +499,23 @@ def _cause(owner: Owner, counters: Sequence[_Counter]) -> str:
           WHEN {" OR ".join(signs)} THEN 'restart' END"""
 
 
-def _doubts(layout: Layout, owner: Owner, counters: Sequence[_Counter]) -> str:
-    """SQL: the doubts of a row."""
+def _doubts(
+    layout: Layout, owner: Owner, counters: Sequence[_Counter], noted: Sequence[str] = ()
+) -> str:
+    """SQL: the doubts of a row; also of one in which some fields have another value than before."""
     table = layout.name.upper()
     causes = {cause: f"{table} {what}" for cause, what in CAUSES.items()}
     if owner.from_zero:
         del causes["new"]
     cases = [f"WHEN cause = {text(cause)} THEN {text(what)}" for cause, what in causes.items()]
     if counters:
-        doubted = " OR ".join(counter.is_doubted() for counter in counters)
-        texts = ", ".join(counter.doubt(table) for counter in counters)
+        changed = {f: f"coalesce({name(f)} <> {name(f'_before_{f}')}, false)" for f in noted}
+        of_fields = [
+            f"CASE WHEN {is_other} THEN {text(f'{table}.{f.upper()} changed')} END"
+            for f, is_other in changed.items()
+        ]
+        doubted = " OR ".join([*changed.values(), *(c.is_doubted() for c in counters)])
+        texts = ", ".join([*of_fields, *(counter.doubt(table) for counter in counters)])
         doubt = f"nullif(concat_ws(', ', {texts}), '')"
         cases.append(f"WHEN cause IS NULL AND ({doubted}) THEN {doubt}")
     return f"CASE {' '.join(cases)} END"

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from ...core.sql import name
 from ...schemas.layout import Layout
-from ...schemas.owners import Change, Event, Owner, members_of
+from ...schemas.owners import Change, Event, Members, Owner, members_of
 from ...schemas.registry import tables
 
 KeySets = dict[tuple[str, ...], list[Event]]
@@ -156,25 +156,18 @@ def absent(layout: Layout, owner: Owner, keys: Sequence[str], rows: str, every: 
         JOIN ends AS n ON n.system = p.system AND n.previous_end = p.interval_end
         WHERE p.back_end IS NULL OR p.back_end > n.interval_end"""
     if not owner.is_announced:
-        return f"SELECT {place}, interval_end, 'missing' AS cause FROM ({gone}) AS g"
+        missing = f"SELECT {place}, interval_end, 'missing' AS cause FROM ({gone}) AS g"
+        return missing + _unsampled(layout, keys, every)
     of_gone = ", ".join(f"g.{key}" for key in ["system", *keys])
     members = members_of(layout)
     stated, cause = "", "CASE WHEN e.interval_end = o.over_end THEN 'ended' ELSE 'missing' END"
     if members:
-        counted = ", ".join(name(key) for key in members.keys)
         cause = """CASE WHEN e.interval_end = o.over_end OR c.stated <= c.sampled THEN 'ended'
             ELSE 'missing' END"""
+        same = "".join(f" AND c.{name(key)} = o.{name(key)}" for key in members.of)
         stated = f"""
-      LEFT JOIN (
-        SELECT t.system, t.interval_end, max(t.{name(members.field)}) AS stated,
-          max(n.sampled) AS sampled
-        FROM monitor.{name(members.table)} AS t
-        JOIN (
-          SELECT system, interval_end, count(DISTINCT {counted}) AS sampled
-          FROM {every} AS m GROUP BY system, interval_end) AS n
-          ON n.system = t.system AND n.interval_end = t.interval_end
-        GROUP BY t.system, t.interval_end) AS c
-        ON c.system = e.system AND c.interval_end = e.interval_end"""
+      LEFT JOIN ({_counted(members, every)}) AS c
+        ON c.system = e.system AND c.interval_end = e.interval_end{same}"""
     kept = "o.over_end IS NULL OR e.interval_end < o.over_end OR o.total_end IS NULL"
     kept = f"({kept} OR o.total_end <> o.since_end)"
     if members:
@@ -195,7 +188,7 @@ def absent(layout: Layout, owner: Owner, keys: Sequence[str], rows: str, every: 
         ON e.system = o.system AND e.chain = f.chain AND e.interval_end >= o.since_end
         AND (o.back_end IS NULL OR e.interval_end < o.back_end)
         AND (o.over_end IS NULL OR e.interval_end <= o.over_end){stated}
-      WHERE {kept}{_passing(owner, keys, rows)}"""
+      WHERE {kept}{_passing(owner, keys, rows)}{_unsampled(layout, keys, every)}"""
 
 
 def _passing(owner: Owner, keys: Sequence[str], rows: str) -> str:
@@ -213,6 +206,40 @@ def _passing(owner: Owner, keys: Sequence[str], rows: str) -> str:
         if set(keys) <= set(shared)
     ]
     return "".join(selects)
+
+
+def _counted(members: Members, every: str) -> str:
+    """Query of how many members are stated, and how many were sampled, where some were.
+
+    Columns: `system`, `interval_end`, the keys that the number is stated of, `stated`, `sampled`.
+    """
+    of = [name(key) for key in members.of]
+    by = ", ".join(["system", "interval_end", *of])
+    counted = ", ".join(name(key) for key in members.keys)
+    same = "".join(f" AND n.{key} = t.{key}" for key in of)
+    return f"""
+        SELECT {", ".join(f"t.{key}" for key in ["system", "interval_end", *of])},
+          max(t.{name(members.field)}) AS stated, max(n.sampled) AS sampled
+        FROM monitor.{name(members.table)} AS t
+        JOIN (
+          SELECT {by}, count(DISTINCT {counted}) AS sampled FROM {every} AS m GROUP BY {by}) AS n
+          ON n.system = t.system AND n.interval_end = t.interval_end{same}
+        GROUP BY {", ".join(f"t.{key}" for key in ["system", "interval_end", *of])}"""
+
+
+def _unsampled(layout: Layout, keys: Sequence[str], every: str) -> str:
+    """UNION with a row for the members that are stated and were never sampled, if they have one."""
+    members = members_of(layout)
+    if members is None or not members.has_row:
+        return ""
+    of = [name(key) for key in members.of]
+    listed = ", ".join(f"c.{key}" if key in of else f"NULL AS {key}" for key in keys)
+    return f"""
+      UNION ALL
+      SELECT c.system, {listed}, c.interval_end, 'missing' AS cause
+      FROM ({_counted(members, every)}) AS c
+      JOIN ends AS n ON n.system = c.system AND n.interval_end = c.interval_end
+      WHERE c.stated > c.sampled"""
 
 
 CHAINED = """chained AS (

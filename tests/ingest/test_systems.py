@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from cpmon.core.errors import CpmonError
-from cpmon.ingest import ingest
+from cpmon.ingest import Code, ingest
 from cpmon.store import Store
-from tests.dumps import dump, fields, interval
+from tests.cli import conftest as commands
+from tests.cli.answer import Cpmon
+from tests.dumps import FRAME, dump, fields, interval, tod
 
+cpmon = commands.cpmon
 DAY_S = 86_400
 
 
-def written(folder: Path, name: str, first_s: int = 0, **system: str) -> Path:
+def written(folder: Path, name: str, first_s: int = 0, **system: Any) -> Path:
     """A dump of four minutes of the system VM."""
-    about = {"systmid": "VM", "sysmseqc": "AAAA", "lparname": "PROD"} | system
+    about = {"systmid": "VM", "sysmseqc": "AAAA", "lparname": "PROD", **loaded(600)} | system
     ends = range(first_s, first_s + 240, 60)
     sets = [
         interval(at, *[fields("mtrsys", at, **about)] * (at == first_s), fields("sytprp", at))
@@ -27,9 +31,14 @@ def written(folder: Path, name: str, first_s: int = 0, **system: str) -> Path:
     return file
 
 
-@pytest.mark.parametrize("other", [{"sysmseqc": "BBBB"}, {"lparname": "TEST"}])
+def loaded(before_s: int) -> dict[str, int]:
+    """CP was loaded so long before the dumps begin."""
+    return {"systodst": tod(-before_s)}
+
+
+@pytest.mark.parametrize("other", [{"sysmseqc": "BBBB"}, {"lparname": "TEST"}, loaded(900)])
 def test_another_system_of_the_name_at_the_same_time_lands_under_a_name_of_its_own(
-    tmp_path: Path, store: Store, other: dict[str, str]
+    tmp_path: Path, store: Store, other: dict[str, Any]
 ):
     ingest(written(tmp_path, "a.mon"), store)
     second = written(tmp_path, "b.mon", 20, **other)
@@ -66,14 +75,17 @@ def test_the_same_system_and_one_that_moved_land_beside_each_other(
     tmp_path: Path, store: Store, first_s: int
 ):
     ingest(written(tmp_path, "a.mon"), store)
-    moved = {"sysmseqc": "BBBB"} if first_s == 600 else {}
+    moved = {"sysmseqc": "BBBB", **loaded(-550)} if first_s == 600 else {}
     ingest(written(tmp_path, "b.mon", first_s, **moved), store)
     assert len(store.dumps()) == 2
 
 
-@pytest.mark.parametrize(("first_s", "other"), [(600, {"systmid": "TWO"}), (0, {"lparname": "T"})])
+@pytest.mark.parametrize(
+    ("first_s", "other"),
+    [(600, {"systmid": "TWO"}), (0, {"lparname": "TEST"}), (0, loaded(900))],
+)
 def test_a_file_of_two_systems_is_cut(
-    tmp_path: Path, store: Store, first_s: int, other: dict[str, str]
+    tmp_path: Path, store: Store, cpmon: Cpmon, first_s: int, other: dict[str, Any]
 ):
     parts = [written(tmp_path, "a.mon"), written(tmp_path, "b.mon", first_s, **other)]
     joined = tmp_path / "joined.mon"
@@ -82,6 +94,16 @@ def test_a_file_of_two_systems_is_cut(
         ingest(joined, store)
     assert refused.value.code == "systems-several"
     assert not store.dumps()
+    checked = cpmon("check", joined).text
+    assert f"SYSTEMS_SEVERAL x 1, first at {parts[0].stat().st_size + FRAME:#x}" in checked
     assert ingest(joined, Store(tmp_path / "all", create=True), system="VM").system == "VM"
     for number, part in enumerate(parts):
         ingest(part, store, system=f"S{number}")
+
+
+def test_a_system_that_was_loaded_again_is_one(tmp_path: Path, store: Store):
+    """Also where its clock was set back then: it was loaded after the file began."""
+    parts = [written(tmp_path, "a.mon"), written(tmp_path, "b.mon", 60, **loaded(-50))]
+    joined = tmp_path / "joined.mon"
+    joined.write_bytes(b"".join(part.read_bytes() for part in parts))
+    assert ingest(joined, store).findings.counts[Code.TOD_BACK]

@@ -32,7 +32,7 @@ def fill(con: duckdb.DuckDBPyConnection) -> None:
             {**at(1.5 + n / 100), "rdevdev": 0x0A1F, "rdevser": "WORK01"},
         )
     for n, table in enumerate(("prcvof", "prcvon", "prccfn", "prccff")):
-        insert(con, f"monitor.{table}", {**at(1.6 + n / 100), "pfxcpuad": 1})
+        insert(con, f"monitor.{table}", {**at(1.6 + n / 100), "pfxcpuad": 0})
 
 
 def at(n: float) -> dict[str, object]:

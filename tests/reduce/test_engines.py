@@ -65,14 +65,14 @@ def partition(
     return record(0, 16, row[20:] + written, 60 * minute)
 
 
-def physical(minute: int, **types: int) -> bytes:
+def physical(minute: int, entries: int | None = None, **types: int) -> bytes:
     """SYTCUM: the physical processors by type, none of which manages anything."""
     kinds = [kind.strip("_") for kind, count in types.items() for _ in range(count)]
     row = fields("sytcum", 60 * minute, lcupcpct=len(kinds), calmibof=36, calmibln=28,
                  lcutctod=tod(60 * minute), length=36)  # fmt: skip
     entries = b"".join(
         struct.pack(">HQ16s2x", cpu, 0, kind.ljust(16).encode("cp037"))
-        for cpu, kind in enumerate(kinds)
+        for cpu, kind in enumerate(kinds[:entries])
     )
     return record(0, 17, row[20:] + entries, 60 * minute)
 
@@ -542,3 +542,52 @@ def test_entries_that_a_record_states_and_has_not_belong_to_the_partition(tmp_pa
     assert by_minute(con, "dispatched_us", "P1", "CP")[-4:] == [120_000_000, None, None, None]
     (note,) = [note for note in report(con, "LPAR").notes if note.startswith("Blank, left out")]
     assert "processors of a partition are missing (3)" in note
+
+
+def test_a_partition_that_states_processors_and_has_no_entry_is_not_without_any(
+    tmp_path: Path,
+) -> None:
+    """Nor are the weights of the others all that share the processors."""
+    con = land(
+        tmp_path,
+        *(
+            [
+                machine(minute, 2, 4, own="P1"),
+                partition("P1", 1, minute, Engines("CP", 2, 100)),
+                partition("P2", 2, minute, Engines("CP", 2, 300), entries=2 if minute < 2 else 0),
+                physical(minute, CP=4),
+            ]
+            for minute in range(5)
+        ),
+    )
+    assert by_minute(con, "entitlement", "P1", "CP")[-4:] == [1, None, None, None]
+    assert by_minute(con, "logical_processors", "P1", "CP")[-4:] == [2] * 4
+    found = con.execute(
+        "SELECT logical_processors, active_us FROM lpar_by_time"
+        " WHERE partition_name = 'P2' ORDER BY interval_end"
+    ).fetchall()
+    assert found[-4:] == [(2, 60_000_000), (None, None), (None, None), (None, None)]
+    (note,) = [note for note in report(con, "LPAR").notes if note.startswith("Blank, left out")]
+    assert "processors of a partition are missing (3)" in note
+
+
+def test_physical_processors_that_sytcum_states_and_has_not_belong_to_their_sum(
+    tmp_path: Path,
+) -> None:
+    con = land(
+        tmp_path,
+        *(
+            [
+                machine(minute, 1, 4, own="P1"),
+                partition("P1", 1, minute, Engines("CP", 2, 100)),
+                physical(minute, entries=4 if minute < 2 else 2, CP=4),
+            ]
+            for minute in range(5)
+        ),
+    )
+    found = con.execute(
+        "SELECT active_us, doubts FROM lpar_by_time"
+        " WHERE partition_name = '*PHYSICAL*' ORDER BY interval_end"
+    ).fetchall()
+    missing = "SYTCUM_CPU is missing"
+    assert found[-4:] == [(0, None), (None, missing), (None, missing), (None, missing)]

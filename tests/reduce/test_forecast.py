@@ -18,7 +18,7 @@ from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store, connect
 from cpmon.store.results.retention import plan, prune, retention
 from tests.dumps import dump, fields, interval
-from tests.months import BEGIN_S, GROWTH, START, months, season, shares, store_of_months
+from tests.months import BEGIN_S, GROWTH, PAGES, START, months, season, shares, store_of_months
 
 MONDAY_2002 = (BEGIN_S // 3600 + MONDAY) // WEEK_HOURS * WEEK_HOURS - MONDAY
 """The hour since 1970 that a week begins with."""
@@ -240,6 +240,13 @@ def test_a_class_is_forecast_as_its_users_are(tmp_path: Path):
     assert both.result.table["mean"].to_pylist() == pytest.approx(
         [2 * mean for mean in one.result.table["mean"].to_pylist()], rel=1e-6
     )
+
+
+def test_a_level_is_summed_over_objects_and_not_over_time(tmp_path: Path):
+    of_two = store_of_months(tmp_path, months(shares(6), users=2))
+    reduce(of_two, ["users_by_time"], Settings())
+    found = told(of_two, "resident_pages", report="user_resource_util", horizon=timedelta(days=14))
+    assert found.result.table["mean"].to_pylist() == pytest.approx([2 * PAGES] * 14)
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -101,6 +102,16 @@ def test_records_of_one_volume_in_a_sample_are_its_exposures(landed: Landed):
     assert column(result, "used_share") == [0.1, 0.1, 0.1]
 
 
+def test_a_record_that_repeats_in_a_sample_is_one_exposure(landed: Landed):
+    """As in frames that were written twice: the same bytes, at the same time."""
+    sets = [
+        interval(60 * n, *[config()] * (n == 0), *[exposure(60 * n, 60 * n)] * (1 + n % 2))
+        for n in range(3)
+    ]
+    result = printed(landed, "DASD_SYSTEM_AREAS_BY_TYPE", *sets, objects={"device": 0xA00})
+    assert column(result, "page_write_rate") == [1, 1]
+
+
 def block(at: float, stamp: float, number: int, body: bytes) -> bytes:
     return application(
         "LINUXKRNL".encode("cp037") + bytes([number]) + b"260100",
@@ -197,6 +208,23 @@ def test_a_device_was_not_measured_before_an_event_that_it_is_now(landed: Landed
     assert ("IODDEV is not measured (2)" in doubts(result)) == (not moved)
 
 
+def test_a_device_whose_interrupts_go_on_while_its_i_os_stand_still_is_not_measured(
+    landed: Landed,
+):
+    """No event tells it. One I/O may be under way at a sample, and end in the next interval."""
+    sets = [
+        interval(
+            60 * n,
+            *[config()] * (n == 0),
+            fields("ioddev", 60 * n, rdevdev=0xB00, scgssch=starts, rdevctsi=interrupts),
+        )
+        for n, (starts, interrupts) in enumerate([(0, 0), (0, 60), (60, 119), (60, 120), (60, 300)])
+    ]
+    result = printed(landed, "DASD_BY_ACTIVITY", *sets, objects={"device": 0xB00})
+    assert column(result, "ssch_rate") == [1, 0]
+    assert "IODDEV is not measured (2)" in doubts(result)
+
+
 def test_a_processor_that_was_varied_is_known_in_the_next_interval(landed: Landed):
     """Its time counts anew, which is no slip, behind which a delta would be wrong."""
     waited = [1000, 1030, 10, 40, 70]
@@ -228,3 +256,131 @@ def test_a_virtual_processor_that_passes_between_two_samples_is_part_of_its_user
     result = printed(landed, "USER_RESOURCE_UTIL", *sets, by=timedelta(minutes=1))
     assert column(result, "cpu_s") == [6, None, 6]
     assert "USEACT ended (1)" in doubts(result)
+
+
+def test_a_ratio_of_levels_weighs_time_as_the_levels_in_its_line(landed: Landed):
+    """BOB is there in the last interval: 64 MiB for 60 and 75 s, 96 MiB for 45 s."""
+    sets = [
+        interval(
+            at,
+            *[config(), defined("ALICE", 64), defined("BOB", 32)] * (at == 0),
+            *[fields("mtrmem", rsagstor=64 << 20)] * (at == 0),
+            fields("sytrsg", at),
+            user(at, "ALICE"),
+            *[user(at, "BOB")] * (at > 135),
+        )
+        for at in (0, 60, 135, 180)
+    ]
+    result = printed(landed, "STORAGE_BY_TIME", *sets, by=timedelta(hours=1))
+    mib = (64 * 135 + 96 * 45) / 180
+    assert column(result, "virtual_mib") == [round(mib, 6)]
+    assert column(result, "overcommit") == [round(mib / 64, 6)]
+
+
+@pytest.mark.parametrize("is_absolute", [True, False])
+def test_a_share_that_became_absolute_is_no_relative_one(landed: Landed, is_absolute: bool):
+    shares = [{"vmdrelsh": 100}, {"vmdabssh": 0x8000}]
+    first, second = shares if is_absolute else shares[::-1]
+    sets = [
+        interval(
+            60 * n,
+            *[config(), fields("mtrusr", vmduser="ALICE", **first)] * (n == 0),
+            *[fields("sclshr", 70, vmduser="ALICE", **second)] * (n == 2),
+            user(60 * n, "ALICE"),
+        )
+        for n in range(4)
+    ]
+    result = printed(landed, "USER_RESOURCE_UTIL", *sets)
+    assert column(result, "relative_share") == [None if is_absolute else 100]
+    assert column(result, "absolute_share") == [0.5 if is_absolute else None]
+
+
+def test_the_exchange_of_a_volume_is_noted(landed: Landed):
+    """The device and its counts go on; whose they are is told by the latest serial alone."""
+    sets = [
+        interval(
+            60 * n,
+            *[config()] * (n == 0),
+            fields("ioddev", 60 * n, rdevdev=0xB00, rdevser=serial, scgssch=600 * n),
+        )
+        for n, serial in enumerate(["USR001", "USR001", "USR002", "USR002"])
+    ]
+    result = printed(landed, "DASD_BY_ACTIVITY", *sets)
+    assert column(result, "ssch_rate") == [10]
+    assert doubts(result) == ["IODDEV.RDEVSER changed (1)"]
+
+
+def test_a_processor_that_was_varied_off_is_no_longer_known_to_be_the_master(landed: Landed):
+    """It comes back, and another one may be the master by then."""
+    sets = [
+        interval(
+            60 * n,
+            *[config(), fields("mtrprp", pfxcpuad=0, calflags=0x40)] * (n == 0),
+            *[fields("prcvof", 70, pfxcpuad=0), fields("prcvon", 80, pfxcpuad=0)] * (n == 2),
+            fields("sytprp", 60 * n, pfxcpuad=0, pfxutime=n * 30 * 4_096_000_000),
+        )
+        for n in range(4)
+    ]
+    result = printed(landed, "SYSTEM_SUMMARY2_BY_TIME", *sets)
+    assert column(result, "master_total_util") == [0.5, None, None]
+    assert "the master processor is not known since VARY OFF (1)" in doubts(result)
+
+
+def os_block(at: float, busy: dict[int, int], online: int | None = None) -> bytes:
+    """Processors of a Linux guest, by number: ticks that they were busy; `online`: NR_CPUS."""
+    head = struct.pack(">9I", len(busy) if online is None else online, 36, 52, 1, 50, 0, 0, 0, 0)
+    entries = (
+        struct.pack(">9I", ticks, 0, 0, round(at * 100) + 10_000 - ticks, 0, 0, 0, 0, number)
+        for number, ticks in busy.items()
+    )
+    return block(at, at - 2, 2, head + b"".join(entries))
+
+
+@pytest.mark.parametrize(
+    ("numbers", "online", "util"),
+    [
+        pytest.param(lambda n: [0, 1, 2] if n < 2 else [0, 2], None, [0.3, None, 0.2, 0.2],
+                     id="one goes offline and stays so"),
+        pytest.param(lambda n: [0, 1] if n < 2 else [0, 1, 2], None, [0.2, None, 0.3, 0.3],
+                     id="one comes online"),
+        pytest.param(lambda n: [0, 1], 4, [None] * 4, id="two of four are in the record"),
+        pytest.param(lambda n: [0, 1, 2] if n < 2 else [0, 1], 3, [0.3, None, None, None],
+                     id="the record is cut from then on"),
+    ],
+)  # fmt: skip
+def test_processors_that_a_guest_counts_belong_to_its_sum(
+    landed: Landed, numbers: Callable[[int], list[int]], online: int | None, util: list[Any]
+):
+    sets = [
+        interval(
+            60 * n,
+            *[config()] * (n == 0),
+            os_block(60 * n, dict.fromkeys(numbers(n), 600 * n + 600), online),
+        )
+        for n in range(5)
+    ]
+    result = printed(landed, "LINUX_GUESTS", *sets, objects={"user": "LINUX01"})
+    assert column(result, "cpu_util") == util
+    (doubt,) = doubts(result)
+    assert doubt.startswith("APLSDT_OS_CPU ")
+
+
+def test_processors_that_sytcug_counts_belong_to_the_sums_of_the_system(landed: Landed):
+    """Two are configured; the record of one is in no sample."""
+    sets = [
+        interval(
+            60 * n,
+            *[config()] * (n == 0),
+            fields("sytcug", 60 * n, cpucfgct=2, lparname="OWN"),
+            fields("sytprp", 60 * n, pfxcpuad=0, pfxutime=n * 30 * 4_096_000_000),
+            fields("sytsyp", 60 * n, pfxcpuad=0, plspiopr=600 * n),
+        )
+        for n in range(3)
+    ]
+    result = printed(landed, "SYSTEM_SUMMARY_BY_TIME", *sets)
+    assert column(result, "total_util") == [None, None]
+    assert column(result, "dasd_page_rate") == [None, None]
+    assert "SYTPRP is missing (2)" in doubts(result)
+    result = printed(landed, "PROCESSORS_BY_TIME", *sets[:2])
+    assert column(result, "cpu") == [0]
+    assert column(result, "total_util") == [0.5]

@@ -60,11 +60,11 @@ def test_a_run_of_two_unequal_intervals(laboratory: duckdb.DuckDBPyConnection) -
         "diag44_rate": 2 * (450 + 900) / 90,
         "diag44_fast_rate": 0,  # CP 4.3.0 has no fast path for it
         "users_measured": 2,
-        "resident_pages_per_user": (110 + 300 + 120 + 300) / 4,
+        "resident_pages_per_user": (2 * 410 + 420) / 3 / 2,  # over 60 and 30 s
         "xstor_pages_per_user": 50,
         "dasd_pages_per_user": 150,
-        "total_pages_per_user": (110 + 300 + 120 + 300) / 4 + 200,
-        "resident_below_2g": (2 * 410 + 420) / 3,  # over 60 and 30 s
+        "total_pages_per_user": (2 * 410 + 420) / 3 / 2 + 200,
+        "resident_below_2g": (2 * 410 + 420) / 3,
         "resident_above_2g": (2 * (1000 - 310 - 100) + (1000 - 320 - 100)) / 3,
         "users_logged_on": (2 * 11 + 12) / 3,
         "users_active": (2 * 7 + 8) / 3,
@@ -240,7 +240,7 @@ def test_without_expanded_storage_users_have_the_other_pages(
     insert(con, "monitor.mtrsys", system)
     found = summary(con)
     assert found["xstor_pages_per_user"] is None
-    assert found["total_pages_per_user"] == pytest.approx((410 + 420) / 4 + 150)
+    assert found["total_pages_per_user"] == pytest.approx((2 * 410 + 420) / 3 / 2 + 150)
     con.execute("UPDATE monitor.mtrsys SET hcpcpeid = '06020000'")
     assert summary(con)["total_pages_per_user"] is None
 

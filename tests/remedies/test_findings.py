@@ -28,6 +28,7 @@ AGAIN = {
 ELSEWHERE = {
     "MOSTLY_LOST": "an ingest says the same; tried in test_dump.py",
     "BLOCK_TORN": "a query; torn blocks are in tests/ingest/decode/test_appldata.py",
+    "SYSTEMS_SEVERAL": "a file of two systems is cut in tests/ingest/test_systems.py",
     "FRAME_LOST": "the advice is where to look",
     "SETS_MISSED": "the advice is about the guest that reads",
     "GROUP_CUT": "the advice is to compare two layouts",

@@ -159,7 +159,8 @@ def _hold_span(
         if true is not None:
             _compare(world, found.report, figure, lines, true, outcome)
     doubts = lines.get_column("doubts").head(1)
-    for values, kinds in ((found.mean, ("ratio", "level")), (found.total, ("total",))):
+    means = ("ratio", "level", "level_ratio")
+    for values, kinds in ((found.mean, means), (found.total, ("total",))):
         for figure in (f for f in figures()[name] if f.column in values and f.kind in kinds):
             line = pl.DataFrame({figure.column: [values[figure.column]]}).with_columns(doubts)
             true = expected(truth, figure._replace(keys=""), [])
@@ -185,9 +186,11 @@ def expected(truth: Truth, figure: Figure, times: list[str]) -> pl.DataFrame | N
     if figure.kind == "level" and "at_end" in rows.columns:
         rows = rows.with_columns(there=pl.col("at_end"))
     rows = rows.filter("there")
-    value, weight = pl.col("value"), pl.col("seconds")
+    value, per, weight = pl.col("value"), pl.col("per"), pl.col("seconds")
     true = {
-        "ratio": value.sum() / pl.when(pl.col("per").sum() != 0).then(pl.col("per").sum()),
+        "ratio": value.sum() / pl.when(per.sum() != 0).then(per.sum()),
+        "level_ratio": (value * weight).sum()
+        / pl.when((per * weight).sum() != 0).then((per * weight).sum()),
         "total": value.sum(),
         "level": (value * weight).sum() / weight.sum(),
         "latest": value.sort_by("interval_end").last(),

@@ -16,8 +16,11 @@ from tests.worlds.held import Outcome, Wrong, hold, lines_of, smallest
 from tests.worlds.world import KINDS, MACHINES, World, random_world
 
 _ROWS = (Path(__file__).parent / "open.csv").read_text(encoding="utf-8").splitlines()
-OPEN = {tuple(row["kinds"].split()): row["reason"] for row in csv.DictReader(_ROWS)}
-"""Kinds of events that some report does not tell rightly yet, alone or with each other."""
+OPEN = {tuple(row["kinds"].split()): int(row["seed"]) for row in csv.DictReader(_ROWS)}
+"""Kinds of events that some report does not tell rightly yet, alone or with each other.
+
+With the seed of a world that shows it.
+"""
 
 SETTLED = tuple(kind for kind in KINDS if (kind,) not in OPEN)
 """The kinds that are told rightly alone."""
@@ -81,12 +84,12 @@ def test_two_thousand_worlds_have_many_combinations_of_events():
     assert len({world.kinds for world in many_worlds()}) >= 200
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("kinds", OPEN, ids=" ".join)
 def test_what_is_open_is_still_told_wrongly(tmp_path: Path, kinds: tuple[str, ...]):
     """What holds leaves the list, which is meant to shrink."""
-    worlds = (random_world(seed, kinds, most=len(kinds)) for seed in range(60))
-    assert hold([world for world in worlds if world.has(kinds)][:20], tmp_path).wrong
+    world = random_world(OPEN[kinds], kinds, most=len(kinds))
+    assert world.has(kinds)
+    assert misled(hold([world], tmp_path))
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -56,16 +56,20 @@ entry AS (
   WHERE l.interval_end IS NOT NULL
 ),
 cut AS (
-  SELECT c.system, c.interval_end, c.lcupname, c.lcuppnum
+  SELECT c.system,
+         c.interval_end,
+         c.lcupname,
+         c.lcuppnum,
+         MAX(c.seconds) AS seconds
   FROM clock AS c
-  JOIN entry AS e
+  LEFT JOIN entry AS e
     ON e.system = c.system
     AND e.dump = c.dump
     AND e.interval_end = c.interval_end
     AND e.lcupname = c.lcupname
     AND e.lcuppnum = c.lcuppnum
   GROUP BY c.system, c.dump, c.interval_end, c.lcupname, c.lcuppnum
-  HAVING MAX(c.stated) > SUM(e.sampled)
+  HAVING MAX(c.stated) > COALESCE(SUM(e.sampled), 0)
 ),
 processor AS (
   SELECT e.system,
@@ -145,6 +149,52 @@ line AS (
   FROM online
   GROUP BY system, interval_end, lcupname, lcuppnum, processor_type
   HAVING COUNT(CASE WHEN is_online THEN 1 END) > 0
+),
+every AS (
+  SELECT system,
+         interval_end,
+         lcupname,
+         lcuppnum,
+         processor_type,
+         listed_processors,
+         logical_processors,
+         dedicated_processors,
+         least_weight,
+         greatest_weight,
+         flag_20,
+         flag_40,
+         seconds,
+         measured_processors,
+         active_us,
+         overhead_us,
+         logical_seconds
+  FROM line
+  UNION ALL
+  -- None of its entries is there.
+  SELECT k.system,
+         k.interval_end,
+         k.lcupname,
+         k.lcuppnum,
+         CAST(NULL AS VARCHAR) AS processor_type,
+         0 AS listed_processors,
+         0 AS logical_processors,
+         CAST(NULL AS BIGINT) AS dedicated_processors,
+         CAST(NULL AS BIGINT) AS least_weight,
+         CAST(NULL AS BIGINT) AS greatest_weight,
+         CAST(NULL AS BIGINT) AS flag_20,
+         CAST(NULL AS BIGINT) AS flag_40,
+         k.seconds,
+         0 AS measured_processors,
+         CAST(NULL AS BIGINT) AS active_us,
+         CAST(NULL AS BIGINT) AS overhead_us,
+         CAST(NULL AS DOUBLE) AS logical_seconds
+  FROM cut AS k
+  LEFT JOIN line AS l
+    ON l.system = k.system
+    AND l.interval_end = k.interval_end
+    AND l.lcupname = k.lcupname
+    AND l.lcuppnum = k.lcuppnum
+  WHERE l.system IS NULL
 )
 SELECT l.system,
        l.interval_end,
@@ -203,8 +253,8 @@ SELECT l.system,
        END AS logical_seconds,
        CASE WHEN k.system IS NOT NULL
             THEN 'processors of a partition are missing' END AS doubts
-FROM line AS l
-JOIN flagged AS f
+FROM every AS l
+LEFT JOIN flagged AS f
   ON f.system = l.system
   AND f.interval_end = l.interval_end
 LEFT JOIN cut AS k

@@ -30,7 +30,8 @@ WITH sampled AS (
 )
 SELECT s.system,
        s.interval_end,
-       -- Address of the processor.
+       -- Address of the processor. NULL in the row of those that SYTCUG counts
+       -- and that have no record.
        s.cpu,
        -- Type code of the processor (SYTPRP_PFXCPUTY). NULL in records of
        -- releases that do not write it.

@@ -36,6 +36,7 @@ part AS (
   SELECT system,
          interval_end,
          processor_type,
+         logical_processors,
          dedicated_processors,
          weight
   FROM _partition_interval
@@ -52,7 +53,8 @@ typed AS (
   SELECT system,
          interval_end,
          COUNT(processor_type) AS named,
-         COUNT(*) - COUNT(processor_type) AS unnamed
+         COUNT(*) - COUNT(processor_type) AS unnamed,
+         COUNT(*) - COUNT(logical_processors) AS cut
   FROM part
   GROUP BY system, interval_end
 ),
@@ -87,6 +89,7 @@ known AS (
          s.processor_type,
          CASE WHEN t.partitions >= m.partitions
               AND y.unnamed = 0
+              AND y.cut = 0
               AND s.weighed = s.lines
               AND s.lines >= COALESCE(s.previous_lines, 0)
               THEN nullif(s.weights, 0) END AS weights,
@@ -128,9 +131,10 @@ SELECT system,
        -- Type of the processors. NULL in records that do not name it.
        processor_type,
        -- Sum of the weights of all partitions that share processors of the
-       -- type. NULL where SYTCUG counts more partitions than have a record, a
-       -- weight or a type is not known, a partition that had processors of the
-       -- type has none any more, or nobody shares them.
+       -- type. NULL where SYTCUG counts more partitions than have a record,
+       -- entries of one are missing, a weight or a type is not known, a
+       -- partition that had processors of the type has none any more, or nobody
+       -- shares them.
        weights,
        -- Physical processors of the type: those that SYTCUM lists, or all where
        -- no record names a type. NULL where SYTCUM has fewer processors than

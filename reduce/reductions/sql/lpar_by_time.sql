@@ -29,11 +29,12 @@ management AS (
          complete_sum(m.lcumgtm) AS active_us,
          all_doubts(m.doubts) AS doubts
   FROM interval.sytcum_cpu AS m
+  -- An entry that is missing is in no record.
   JOIN physical_clock AS c
     ON c.system = m.system
-    AND c.dump = m.dump
     AND c.interval_end = m.interval_end
-    AND c.record_offset = m.record_offset
+    AND (m.dump IS NULL
+         OR c.dump = m.dump AND c.record_offset = m.record_offset)
   GROUP BY m.system, m.interval_end
 ),
 unsure AS (

@@ -80,4 +80,5 @@ LEFT JOIN _xstor_interval AS x
 LEFT JOIN _paging_interval AS g
   ON g.system = p.system
   AND g.interval_end = p.interval_end
-  AND g.cpu = p.cpu;
+  AND g.cpu = p.cpu
+WHERE p.cpu IS NOT NULL;

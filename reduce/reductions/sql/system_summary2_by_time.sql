@@ -3,6 +3,12 @@
 -- processor_seconds on are the sums behind them: over a longer span, divide the
 -- sum of one by the sum of the other.
 CREATE OR REPLACE VIEW system_summary2_by_time AS
+WITH named AS (
+  SELECT system, MIN(valid_from) AS since
+  FROM _processor_configuration
+  WHERE is_master
+  GROUP BY system
+)
 SELECT i.system,
        i.interval_end,
        -- Elapsed seconds T. NULL at a first sample and behind a gap.
@@ -43,11 +49,17 @@ SELECT i.system,
        u.xstor_pages,
        -- DASD page slots of all users. NULL without USEACT records.
        u.dasd_pages,
-       nullif(concat_ws(', ', p.doubts, r.doubts, u.doubts), '') AS doubts
+       nullif(concat_ws(', ', p.doubts, r.doubts, u.doubts,
+         CASE WHEN p.processor_seconds > 0 AND p.master_seconds IS NULL
+              AND n.since < i.interval_end
+              THEN 'the master processor is not known since VARY OFF' END
+       ), '') AS doubts
 FROM _interval AS i
 LEFT JOIN _processor_totals AS p
   ON p.system = i.system AND p.interval_end = i.interval_end
 LEFT JOIN _storage_totals AS r
   ON r.system = i.system AND r.interval_end = i.interval_end
 LEFT JOIN _user_totals AS u
-  ON u.system = i.system AND u.interval_end = i.interval_end;
+  ON u.system = i.system AND u.interval_end = i.interval_end
+LEFT JOIN named AS n
+  ON n.system = i.system;

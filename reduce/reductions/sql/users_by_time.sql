@@ -140,7 +140,8 @@ used AS (
 online AS (
   SELECT system,
          interval_end,
-         CASE WHEN COUNT(DISTINCT pfxcpuad) = COUNT(
+         CASE WHEN COUNT(pfxcpuad) = COUNT(*)
+              AND COUNT(DISTINCT pfxcpuad) = COUNT(
                 DISTINCT CASE WHEN seconds IS NOT NULL THEN pfxcpuad END
               ) THEN COUNT(DISTINCT pfxcpuad) END AS processors,
          all_doubts(CASE WHEN seconds IS NULL THEN doubts END) AS doubts
