@@ -326,6 +326,7 @@ def _read(
             *left_out,
             *doubts_note((d["doubt"], d["n"]) for d in doubts or ()),
             *_clock_notes(con, dumps),
+            *_gap_notes(con, definition, span),
             *missing(shown, table, levels),
             *inferred_notes(tables_of(definition.reduction), dumps.values() if levels else ()),
             *layout_notes(con, dumps, shown),
@@ -575,6 +576,23 @@ def _clock_notes(con: duckdb.DuckDBPyConnection, dumps: Collection[str]) -> Iter
         yield (
             "The clock was set back, or sets of data stand in the wrong order: there are no rates"
             " across it, nor where two stretches of time have the same times (TOD_BACK)."
+        )
+
+
+def _gap_notes(con: duckdb.DuckDBPyConnection, definition: Report, span: Span) -> Iterator[str]:
+    """What the sums of a report of used processor time lack, if the span has gaps."""
+    if "cpu_s" not in (column.name for column in definition.columns):
+        return
+    where, values = replace(span, objects=()).where()
+    ((users, cpu_s, ios),) = con.execute(
+        "SELECT count(DISTINCT userid), sum(tod_seconds(cpu_tod)), CAST(sum(ios) AS BIGINT)"
+        f" FROM _users_across_gaps WHERE {where}",
+        values,
+    ).fetchall()
+    if cpu_s or ios:
+        yield (
+            f"Not included: {cpu_s:,.2f} s TCPU and {counted(ios, 'I/O')} of"
+            f" {counted(users, 'user')} across gaps, by their counters on both sides."
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from datetime import UTC, datetime
 from pathlib import Path
@@ -269,3 +270,22 @@ def test_a_span_without_events_is_an_empty_answer(cpmon: Cpmon, perf: Path):
     unmeasured = cpmon(*words, "--since", "14:05:00", "--until", "14:06:00")
     assert unmeasured.status is Status.USAGE
     assert "no measured interval" in unmeasured.err
+
+
+def test_charges_say_what_the_counters_prove_across_a_gap(cpmon: Cpmon, tmp_path: Path):
+    lab = Path(__file__).resolve().parents[2] / "sample-data" / "small-lab" / "LAB.mon.zst"
+    whole = ("--until", "2003-05-06T10:00")
+    first, last = ("--until", "2003-05-06T08:20"), ("--since", "2003-05-06T08:30")
+    totals = list[float]()
+    for name, parts in (("whole", (whole,)), ("cut", (first, last))):
+        for number, part in enumerate(parts):
+            dump = tmp_path / f"{name}{number}.mon"
+            assert cpmon("slice", lab, *part, "-o", dump).status is Status.DONE
+            assert cpmon("ingest", dump, "--store", tmp_path / name).status is Status.DONE
+        answer = cpmon("report", "chargeback", "--store", tmp_path / name)
+        (total,) = re.findall(r"^Total +\S+ +\S+ +(\S+) ", answer.text, re.M)
+        lost = re.findall(r"Not included: (\S+) s TCPU and \S+ I/Os of 9 users", answer.text)
+        assert len(lost) == len(parts) - 1
+        totals.append(float(total) + sum(map(float, lost)))
+    # A user who left in the gap used some of it, which no counter proves.
+    assert 0 <= totals[0] - totals[1] < 0.1
