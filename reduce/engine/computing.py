@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -30,7 +31,17 @@ from ..metrics.rollups import DEPTH, EVER, SHIFT_ENDS, SHIFTS, Rollup, hours, ro
 from ..reductions.reductions import reductions
 from ..reports.report_sql import shift_condition
 from .database import ReductionDatabase, Result
-from .planning import KEPT_SETTINGS, SETTINGS, Chain, Done, RollupJob, Site, UnitJob, rolled_up
+from .planning import (
+    KEPT_SETTINGS,
+    SETTINGS,
+    Chain,
+    Done,
+    RollupJob,
+    Site,
+    Unit,
+    UnitJob,
+    rolled_up,
+)
 
 ROLLED = "_rolled"
 """Temporary table of roll-ups that are written to several files."""
@@ -100,7 +111,8 @@ class _Computation:
             name: [Result(self.kept[name], is_one_of(days_of(e)) if e.days else "true") for e in es]
             for name, es in by_name.items()
         }
-        self.database.restrict_to_unit(job.unit, itertools.chain(*results.values()))
+        unit = self._as_of_now(job)
+        self.database.restrict_to_unit(unit, itertools.chain(*results.values()))
         if SETTINGS in job.missing and job.carried:
             self._carry_settings(job.carried)
         self.depth = create_shifts(self.writer, self.site.shifts, INTERVALS)
@@ -120,6 +132,23 @@ class _Computation:
                 future.result()
         finally:
             executor.shutdown(cancel_futures=True)
+
+    def _as_of_now(self, job: UnitJob) -> Unit:
+        """The unit of a job with its dumps where they lie now.
+
+        Raises:
+            PassingError: samples of it were pruned since it was planned.
+        """
+        basis = job.unit.basis.as_of_now(self.store.dumps())
+        if basis.pruned != job.unit.basis.pruned:
+            raise PassingError(
+                "dumps landed, were merged or pruned meanwhile",
+                code="reduction-conflict",
+                place=str(job),
+                effect="these days are not reduced; other days are",
+                remedy="run cpmon reduce again",
+            )
+        return replace(job.unit, basis=basis)
 
     def roll_ups(self, job: RollupJob) -> None:
         """Computes missing or outdated roll-ups from the pieces of intervals."""

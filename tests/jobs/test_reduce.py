@@ -7,22 +7,27 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from datetime import date
+from datetime import date, timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from bench.copies import pieces
+from bench.copies import copy_dump, pieces
 from cpmon.cli.main import Status, run
 from cpmon.config import Settings
 from cpmon.ingest import ingest
+from cpmon.jobs.engine import InOrder, Job, Outcomes, Result
 from cpmon.jobs.processes import Processes
 from cpmon.reduce.engine.planning import DaySelection
 from cpmon.reduce.engine.reducing import reduce, reduce_selected
 from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store, connect
+from cpmon.store.dumps.compaction import compact, months
+from cpmon.store.results.reduced import LEVELS
+from cpmon.store.results.retention import Retention, plan, prune
 from tests.dumps import dump, fields, frame, samples
 from tests.fleet import fleet
 from tests.waiting import PATIENCE_S, wait_until
@@ -232,3 +237,46 @@ def test_a_system_without_an_interval_keeps_nobody_from_reducing(tmp_path: Path)
     with connect(store, reductions()) as connection:
         kept = connection.sql("SELECT DISTINCT system FROM meta.reduced").fetchall()
     assert kept == [("SMALLLAB",)]
+
+
+class Beside(InOrder):
+    """Runs units after another process has changed the store that they were planned for."""
+
+    def __init__(self, change: Callable[[Store], object], store: Store) -> None:
+        self.change = partial(change, store)
+
+    def run(self, function: Callable[[Job], Result], jobs: Sequence[Job]) -> Outcomes[Result]:
+        self.change()
+        yield from super().run(function, jobs)
+
+
+def test_a_merge_of_months_beside_it_moves_files_and_loses_no_unit(tmp_path: Path):
+    """The day of the second month needs the configuration of the first one's dumps."""
+    days = {"OFFICE": (1, 30)}
+    store, alone = (fleet(tmp_path / name, intervals=3, systems=days) for name in ("a", "b"))
+    beside = Beside(lambda store: compact(store, months(store)), store)
+    assert reduce_selected(store, FEW, Settings(), engine=beside).failures == []
+    assert any(dump.is_merged for dump in store.dumps())
+    reduce(alone, FEW, Settings())
+    counts = []
+    for each in (store, alone):
+        with connect(each, reductions()) as connection:
+            counts.append([connection.sql(f"FROM {name}").fetchall() for name in FEW[:2]])
+    assert [*map(len, counts[0])] == [*map(len, counts[1])] and all(counts[0])
+
+
+def test_a_unit_whose_samples_were_pruned_beside_it_says_so(tmp_path: Path):
+    """The first interval of a day has the last sample of the day before."""
+    store = fleet(tmp_path, intervals=3, systems={"OFFICE": ()})
+    reduce(store, (), Settings())
+    (first,) = store.dumps()
+    copy_dump(Path(str(store.find(first.dump))), [timedelta(days=1)])
+    store.manifest.rebuild()
+    aged = Retention(dict.fromkeys(LEVELS), raw=40)
+    beside = Beside(
+        lambda store: prune(store, plan(store, reductions(), aged, date(2003, 6, 16))), store
+    )
+    reduced = reduce_selected(store, FEW[:1], Settings(), engine=beside)
+    assert [dump.pruned for dump in store.dumps()] == [True, False]
+    assert [failure.error.code for failure in reduced.failures] == ["reduction-conflict"]
+    assert reduce_selected(store, FEW[:1], Settings()).failures == []
