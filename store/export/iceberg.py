@@ -11,7 +11,7 @@ spec with only the system.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -376,6 +376,7 @@ def _catalog(store: Store, folder: Path) -> Iterator[SqlCatalog]:
     try:
         from pyiceberg.catalog.sql import SqlCatalog
         from pyiceberg.exceptions import CommitFailedException
+        from sqlalchemy.exc import OperationalError
     except ImportError:
         raise StoreError(
             "exports to Iceberg need the package pyiceberg",
@@ -395,26 +396,27 @@ def _catalog(store: Store, folder: Path) -> Iterator[SqlCatalog]:
                 remedy="name a new folder with --iceberg",
             )
         folder.mkdir(parents=True, exist_ok=True)
-        catalog = SqlCatalog(
-            "cpmon",
-            uri=f"sqlite:///{plain_path(file)}",
-            warehouse=f"file://{plain_path(folder)}",
-            **{"py-io-impl": "pyiceberg.io.pyarrow.PyArrowFileIO"},
-        )
         try:
-            for space in NAMESPACES:
-                catalog.create_namespace_if_not_exists(space, {STORE: place})
-                owner = catalog.load_namespace_properties(space)[STORE]
-                if owner != place:
-                    raise StoreError(
-                        f"{folder} is the export of another store",
-                        code="export-of-another-store",
-                        expected=place,
-                        found=owner,
-                        effect="nothing was written",
-                        remedy="name a new folder with --iceberg",
-                    )
-            yield catalog
+            with closing(
+                SqlCatalog(
+                    "cpmon",
+                    uri=f"sqlite:///{plain_path(file)}",
+                    warehouse=f"file://{plain_path(folder)}",
+                    **{"py-io-impl": "pyiceberg.io.pyarrow.PyArrowFileIO"},
+                )
+            ) as catalog:
+                _claim(catalog, folder, place)
+                yield catalog
+        except OperationalError as error:
+            # SQLite does not say which error of the disk it is.
+            raise StoreError(
+                "the catalogue of an export cannot be written",
+                code="export-catalogue-unwritable",
+                place=str(file),
+                found=str(error.orig),
+                effect="the tables before it are registered",
+                remedy="make room on the disk, or name a folder on another one; then export again",
+            ) from error
         except CommitFailedException as error:
             raise StoreError(
                 "another export changed the same table meanwhile",
@@ -424,5 +426,19 @@ def _catalog(store: Store, folder: Path) -> Iterator[SqlCatalog]:
                 effect="tables that were registered before are unchanged",
                 remedy="run one export at a time: run this one again when the other is done",
             ) from None
-        finally:
-            catalog.close()
+
+
+def _claim(catalog: SqlCatalog, folder: Path, place: str) -> None:
+    """Creates the namespaces of a catalogue for a store; raises if it is that of another one."""
+    for space in NAMESPACES:
+        catalog.create_namespace_if_not_exists(space, {STORE: place})
+        owner = catalog.load_namespace_properties(space)[STORE]
+        if owner != place:
+            raise StoreError(
+                f"{folder} is the export of another store",
+                code="export-of-another-store",
+                expected=place,
+                found=owner,
+                effect="nothing was written",
+                remedy="name a new folder with --iceberg",
+            )

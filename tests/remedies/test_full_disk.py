@@ -72,6 +72,19 @@ def test_a_batch_on_a_full_disk_goes_on_when_there_is_room(
     assert "1 landed" in tried.works(*words).text
 
 
+@tries("export-catalogue-unwritable")
+def test_an_export_to_iceberg_is_done_when_there_is_room(
+    tried: Attempt, disk: test_disk.Disk, mon: Path, tmp_path: Path
+):
+    tried.works("ingest", mon, "--store", tmp_path / "store")
+    words = ("store", "export", "--store", tmp_path / "store", "--iceberg", disk.path / "iceberg")
+    for pages in (2, 12, 30):
+        disk.change(f"size={disk.used + pages * test_disk.PAGE}")
+        assert "make room" in tried.fails(*words) or "free some space" in tried.fails(*words)
+    disk.change(f"size={test_disk.ROOM}")
+    tried.works(*words)
+
+
 def fill(disk: test_disk.Disk) -> None:
     """Leave not a byte."""
     with suppress(OSError), (disk.path / "other").open("wb", buffering=0) as other:
