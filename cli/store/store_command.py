@@ -108,7 +108,8 @@ def repair(store: Path) -> None:
 
     Questions leave out such a dump as a whole, and print a note that names it. Where only dump.json
     is missing or damaged it is written again from the manifest, and the dump stays. Runs and kept
-    results that cannot be read are put aside as well; cpmon reduce computes such results again.
+    results that cannot be read are put aside as well; cpmon reduce computes such results again. A
+    dump whose line in the manifest was lost gets it again.
 
     Nothing is deleted: what is dropped is moved to the folder aside of the store, except that what
     is left of a dump in object storage stays where it is. What is whole is not touched.

@@ -45,7 +45,7 @@ class Incomplete:
     @property
     def name(self) -> str:
         """What people know it by."""
-        return f"dump {self.dump.dump[:12]} of {self.dump.system}, {self.dump.begins}"
+        return _name(self.dump)
 
     @property
     def lost(self) -> str:
@@ -57,6 +57,10 @@ class Incomplete:
     def can_be_mended(self) -> bool:
         """Whether all that it lacks stands in the manifest as well."""
         return all(PurePosixPath(file).name == ABOUT for file in self.files)
+
+
+def _name(dump: LandedDump) -> str:
+    return f"dump {dump.dump[:12]} of {dump.system}, {dump.begins}"
 
 
 class Times:
@@ -167,15 +171,19 @@ class Repaired:
     """What was done.
 
     Attributes:
+        named: dumps that the manifest had no more, and has again.
         mended: dumps whose `dump.json` was written again.
         dropped: dumps that the manifest has no more.
     """
 
+    named: list[LandedDump] = field(default_factory=list)
     mended: list[Incomplete] = field(default_factory=list)
     dropped: list[Incomplete] = field(default_factory=list)
 
     def texts(self) -> Iterator[str]:
         """What was done, a line each."""
+        for dump in self.named:
+            yield f"{_name(dump)}: no line of the manifest named it, one does again"
         for each in self.mended:
             yield f"{each.name}: {ABOUT} was written again from the manifest"
         for each in self.dropped:
@@ -192,7 +200,7 @@ def repair(store: Store, folders: Collection[str] | None = None) -> Repaired:
         StoreError: the disk or the network refuses it; what was done stays so.
         BusyError: another process merges, in object storage.
     """
-    done = Repaired()
+    done = Repaired() if folders is not None else Repaired(store.manifest.name_again())
     by_folder: defaultdict[str, list[Incomplete]] = defaultdict(list)
     for each in incomplete_dumps(store, folders):
         by_folder[each.dump.folder].append(each)

@@ -205,14 +205,33 @@ class Manifest:
         """Rebuilds the manifest from the `dump.json` files of dumps and months."""
         before = set(self._names())
         lines: defaultdict[str, list[str]] = defaultdict(list)
+        for text in self._lines_of_folders():
+            if self._files.is_local or self._is_whole(text):
+                lines[_month_of(text)].append(text)
+        made = {self._write_merged(month, _distinct(texts)) for month, texts in lines.items()}
+        self._files.delete(sorted(before - made))
+
+    def name_again(self) -> list[LandedDump]:
+        """Adds the dumps whose files are all there and that no line names; returns them.
+
+        A line may have been lost with its file, since each small file is one of a dump.
+        """
+        named = [
+            dump
+            for text in self._lines_of_folders()
+            for dump in dumps_in(text)
+            if self.find(dump.dump) is None and self._is_whole(text)
+        ]
+        for dump in named:
+            self.add(next(a for a in self.written(dump.folder) if a["dump"] == dump.dump))
+        return named
+
+    def _lines_of_folders(self) -> Iterator[str]:
+        """Lines of all folders of dumps and months."""
         depth = 3 if self._files.is_local else 4  # in object storage each writer has a folder
         for folder in (*self._folders("records", depth), *self._folders(MONTHS, depth=2)):
             with suppress(FileNotFoundError):  # a dump that is being written has no dump.json
-                for text in self._lines_for(folder):
-                    if self._files.is_local or self._is_whole(text):
-                        lines[_month_of(text)].append(text)
-        made = {self._write_merged(month, _distinct(texts)) for month, texts in lines.items()}
-        self._files.delete(sorted(before - made))
+                yield from self._lines_for(folder)
 
     def _is_whole(self, text: str) -> bool:
         """Whether all files of a dump exist, that is, its writer was not killed."""

@@ -239,3 +239,18 @@ def test_samples_of_a_dump_that_lacks_a_table_are_not_pruned(site: Site):
     prune(store, found)
     late = {name for name in left if "date=2001-12-20" in name}
     assert late <= set(site.files.names("records")) < left
+
+
+@pytest.mark.parametrize("site", PLACES, indirect=True)
+def test_a_dump_whose_line_was_lost_is_named_again(site: Site):
+    before = site.ask(DUMPS)
+    late = site.names["late"]
+    site.lose("manifest/", f"{late}.json")
+    assert [row["dump"] for row in site.ask(DUMPS)] == sorted({*site.names.values()} - {late})
+    repaired = site.do("store", "repair")
+    assert repaired.status is Status.DONE
+    named = f"dump {late[:12]} of ALPHA, 2001-12-20: no line of the manifest named it"
+    assert named in repaired.text
+    assert site.ask(DUMPS) == before
+    # What was dropped or replaced stays so.
+    assert "all its files are there" in site.do("store", "repair").text
