@@ -1,4 +1,4 @@
-"""Ctrl-C: the first one ends a command cleanly, the second one kills its process."""
+"""Ctrl-C and SIGTERM: the first ends a command cleanly, the second kills its process."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from types import FrameType
 
 
 def hear_interrupts() -> None:
-    """Handle Ctrl-C, unless it is ignored as in background processes."""
+    """Handle Ctrl-C, unless it is ignored as in background processes, and SIGTERM.
+
+    The command ends, and removes what it has not finished.
+    """
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _on_interrupt)
-
-
-def hear_termination() -> None:
-    """Handle SIGTERM as Ctrl-C: the command ends, and removes what it has written."""
-    signal.signal(signal.SIGTERM, _on_interrupt)
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, _on_interrupt)
 
 
 def restore_interrupts() -> None:

@@ -12,7 +12,6 @@ from pathlib import Path
 import click
 
 from ...core.errors import CpmonError
-from ...core.interrupts import hear_termination
 from ..options import FILE_PATH, store_option
 from ..output import say
 from ..site_settings import opened, print_notes, settings
@@ -82,7 +81,6 @@ def command(
     from ...serve.server import serve
     from ...serve.site import Site
 
-    hear_termination()
     token = given = _token(token_file)
     if not token and host not in LOOPBACK:
         token = secrets.token_urlsafe(24)

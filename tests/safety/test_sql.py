@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +26,7 @@ from tests.dumps import dump, interval
 from tests.safety.attempts import HIDDEN, QUERIES, READS, STATEMENTS
 from tests.scenarios import CONFIG, SAMPLE
 from tests.sql import answer
+from tests.waiting import wait_until
 
 SECRET = "4711-do-not-tell"
 LOCKED = "SELECT name, value FROM duckdb_settings() ORDER BY ALL"
@@ -176,6 +179,18 @@ def test_spills_of_killed_processes_are_removed():
     (left / "block").touch()
     spill_folder()
     assert not left.exists()
+
+
+def test_a_terminated_query_leaves_no_spill(place: Place, tmp_path: Path):
+    sql = "SELECT sum(a.range * b.range) FROM range(1000000) AS a, range(10000000) AS b"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "cpmon", "query", sql, "--store", place.store.root],
+        env={**os.environ, "XDG_CACHE_HOME": str(tmp_path)},
+    )
+    wait_until(lambda: [*tmp_path.glob("cpmon/spill-*")])
+    process.terminate()
+    assert process.wait(60) == Status.INTERRUPTED
+    assert not [*tmp_path.glob("cpmon/spill-*")]
 
 
 @pytest.mark.parametrize(
