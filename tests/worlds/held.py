@@ -91,6 +91,8 @@ class Outcome:
 
     counts: Counter[tuple[str, str]] = field(default_factory=Counter)
     wrong: list[Wrong] = field(default_factory=list)
+    unknown: list[Wrong] = field(default_factory=list)
+    """Figures of lines that an event touches, which are blank or marked."""
 
     def of(self, world: World) -> list[Wrong]:
         """What was found in a world."""
@@ -262,6 +264,8 @@ def _compare(
             outcome.wrong.append(Wrong(*found))
         elif row["whole"] and verdict in ("blank", "marked") and row["true"] is not None:
             outcome.wrong.append(Wrong(*found, why=f"{verdict}, though no event touches it,"))
+        elif verdict in ("blank", "marked") and row["true"] is not None:
+            outcome.unknown.append(Wrong(*found, why=verdict))
 
 
 def _verdict(column: ReportColumn, row: dict[str, float | None]) -> str:
