@@ -69,7 +69,7 @@ def database() -> duckdb.DuckDBPyConnection:
     """`interval.sytprp` over tables that tests fill, and a gap before the fourth interval."""
     con = duckdb.connect()
     con.execute(f"CREATE SCHEMA monitor; CREATE SCHEMA interval; CREATE SCHEMA meta; {macros()}")
-    for table in ("sytprp", "prcvon", "prcvof"):
+    for table in ("sytprp", "sytcug", "prcvon", "prcvof"):
         columns = ", ".join(f'"{c}" BIGINT' for c in _columns(f"monitor.{table}"))
         con.execute(f"CREATE TABLE monitor.{table} ({columns})")
     for event in ("prcvon", "prcvof"):
@@ -80,7 +80,8 @@ def database() -> duckdb.DuckDBPyConnection:
         "dump": "VARCHAR",
         "interval_end": "TIMESTAMP",
     }.items():
-        con.execute(f"ALTER TABLE monitor.sytprp ALTER {column} TYPE {kind} USING NULL")
+        for table in ("sytprp", "sytcug"):
+            con.execute(f"ALTER TABLE monitor.{table} ALTER {column} TYPE {kind} USING NULL")
     for column in ("pfxspint", "pfxutime", "pfxtotwt", "pfxprbtm", "pfxtmsys"):
         con.execute(f"ALTER TABLE monitor.sytprp ALTER {column} TYPE UBIGINT")
     con.execute(
