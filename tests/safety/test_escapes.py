@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -148,15 +148,21 @@ def test_each_place_of_the_product_is_tried():
     assert taken() == {*OF_EXPRESSIONS, *OF_QUERIES}
 
 
+def modules(places: Iterable[str], quick: str) -> pytest.MarkDecorator:
+    """All modules of some places; one of them is quick."""
+    each = [pytest.param(m, marks=() if m == quick else pytest.mark.slow) for m in places]
+    return pytest.mark.parametrize("module", each)
+
+
 @pytest.mark.parametrize("sql", EXPRESSIONS)
-@pytest.mark.parametrize("module", OF_EXPRESSIONS)
+@modules(OF_EXPRESSIONS, "reduce/metrics/report_set.py")
 def test_an_expression_stays_in_its_place(site: Site, module: str, sql: str):
     ask, value = OF_EXPRESSIONS[module]
     _holds(site, ask, sql.replace("{value}", value))
 
 
 @pytest.mark.parametrize("sql", QUERIES)
-@pytest.mark.parametrize("module", OF_QUERIES)
+@modules(OF_QUERIES, "reduce/reductions/sql_files.py")
 def test_a_query_stays_in_its_place(site: Site, module: str, sql: str):
     asks, select = OF_QUERIES[module]
     for ask in asks:

@@ -56,9 +56,9 @@ SELECT a.system,
        -- The user. Never NULL.
        a.vmduser AS userid,
        -- Total processor time, TOD units (4096 per microsecond). Never NULL.
-       CAST(SUM(a.cpu_tod - b.cpu_tod) AS BIGINT) AS cpu_tod,
+       TRY_CAST(SUM(a.cpu_tod - b.cpu_tod) AS BIGINT) AS cpu_tod,
        -- Virtual I/Os of all kinds. Never NULL.
-       CAST(SUM(a.ios - b.ios) AS BIGINT) AS ios
+       TRY_CAST(SUM(a.ios - b.ios) AS BIGINT) AS ios
 FROM sample AS a
 JOIN sample AS b
   ON b.system = a.system

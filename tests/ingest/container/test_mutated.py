@@ -16,13 +16,13 @@ from tests.ingest.container.test_compression import DATA, WRAPPED
 from tests.ingest.container.test_framing import BLOCKS, LINES, WORDS, blocked, frames
 from tools.fuzz_readers import BESIDE
 
-TIMES = 25
+BLOCKED = [("none", LINES), *((block, WORDS) for block in ("none", "BDW", "extended BDW"))]
 STORED = {
     **{kind: stored for kind, (stored, _) in WRAPPED.items()},
     **{
         f"{block}, {word}": blocked([*map(around, frames(DATA))], BLOCKS[block], 30_000)
-        for block in ("none", "BDW", "extended BDW")
-        for word, around in {**WORDS, **LINES}.items()
+        for block, words in BLOCKED
+        for word, around in words.items()
     },
 }
 
@@ -64,12 +64,15 @@ def read(file: Path) -> int:
     return rows
 
 
+@pytest.mark.parametrize("times", [4, pytest.param(40, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", STORED)
-def test_changed_bytes_around_a_dump_are_findings_or_a_refusal(kind: str, tmp_path: Path):
-    random, file, rows = np.random.default_rng(sum(kind.encode())), tmp_path / "a", list[int]()
-    for data in [STORED[kind], *(changed(STORED[kind], random) for _ in range(TIMES))]:
-        file.write_bytes(data)
+def test_changed_bytes_around_a_dump_are_findings_or_a_refusal(
+    kind: str, tmp_path: Path, times: int
+):
+    random, file = np.random.default_rng(sum(kind.encode())), tmp_path / "a"
+    file.write_bytes(STORED[kind])
+    assert read(file) > 0
+    for _ in range(times):
+        file.write_bytes(changed(STORED[kind], random))
         with suppress(DumpError):
-            rows.append(read(file))
-    assert rows[0] > 0
-    assert len(rows) > 1, "every changed file was refused"
+            read(file)
