@@ -23,6 +23,7 @@ from ..store.catalogue.connection import Connection, connect
 from ..store.sandbox.sandbox import Limits
 from ..store.scope import ALL, Scope
 from .answers import Answers, answer
+from .selection import with_times
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -45,7 +46,7 @@ class Records:
             self._condition = f"({Scope(until=scope.until).condition()}) IS NOT FALSE"
 
     def __repr__(self) -> str:
-        return f"<records {self.name}>"
+        return f"<records {self.name}: {len(self._relation()):,} rows>"
 
     def _relation(self) -> DuckDBPyRelation:
         return self._connection.sql(f"FROM monitor.{self.name} WHERE {self._condition}")
@@ -83,8 +84,8 @@ class Dump(Answers, Mapping[str, Records]):
         self,
         path: str | Path,
         records: Sequence[str] | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
         *,
         release: str = "",
         accept_damage: bool = False,
@@ -104,10 +105,11 @@ class Dump(Answers, Mapping[str, Records]):
                 accept_damage=accept_damage,
             )
             self._settings, self._store = site, store
-            self._bounds = {k: v for k, v in (("since", since), ("until", until)) if v}
+            times = with_times({"since": since, "until": until})
+            self._bounds = {name: time for name, time in times.items() if time}
             self.connection = closing.enter_context(self._connected())
             """DuckDB's connection to the records, with the same tables as that to a store."""
-            scope = Scope(None, *bounds_of_ends(utc(since), utc(until)))
+            scope = Scope(None, *bounds_of_ends(utc(times["since"]), utc(times["until"])))
             self.connection.point(scope)
             landed = self.connection.tables & tables().keys()
             wanted = [record.lower() for record in records or sorted(landed)]
@@ -115,7 +117,11 @@ class Dump(Answers, Mapping[str, Records]):
                 if record not in landed:
                     raise unknown("record", record, sorted(landed), place=str(path))
             self._records = {name: Records(self.connection, name, scope) for name in wanted}
+            self._name = str(path)
             self._closing = closing.pop_all()
+
+    def __repr__(self) -> str:
+        return f"<cpmon dump {self._name}: {', '.join(self) or 'no records'}>"
 
     def __getitem__(self, record: str) -> Records:
         """The rows of a record type, by IBM's name in lower case."""
@@ -157,8 +163,8 @@ class Dump(Answers, Mapping[str, Records]):
 def read(
     dump: str | Path,
     records: Sequence[str] | None = None,
-    since: datetime | None = None,
-    until: datetime | None = None,
+    since: datetime | str | None = None,
+    until: datetime | str | None = None,
     *,
     release: str = "",
     accept_damage: bool = False,

@@ -12,20 +12,23 @@ from typing import TYPE_CHECKING, Any
 from ..config import read_settings
 from ..config.definitions import use
 from ..core.errors import CpmonError
+from ..core.text import counted
 from ..ingest.landing import ingest
 from ..reduce.compare import compare, compare_runs, measure_parts
 from ..reduce.engine.reducing import reduce
 from ..reduce.forecast import Forecast, forecast
+from ..reduce.metrics.report_set import reports
 from ..reduce.reductions.reductions import reductions
 from ..reduce.reports.report_text import render_report
 from ..schemas.registry import use as use_layouts
 from ..store import Store
+from ..store.catalogue.answers import relations
 from ..store.catalogue.connection import Connection, connect
 from ..store.dumps.kept_layouts import layouts_of
 from ..store.results.readable_part import lazily_readable_part
 from ..store.sandbox.sandbox import Limits
 from .answers import Answers, answer, as_frame
-from .selection import Future, with_objects
+from .selection import Future, with_objects, with_times
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -45,7 +48,25 @@ class OpenStore(Answers):
         self._store = Store(self.path, create=create)
 
     def __repr__(self) -> str:
-        return f"<cpmon store {self.path}>"
+        held = f"{counted(len(self._store.dumps()), 'dump')} of {', '.join(self.systems) or 'none'}"
+        return f"<cpmon store {self.path}: {held}>"
+
+    @property
+    def systems(self) -> list[str]:
+        """The systems whose dumps have landed."""
+        return sorted({dump.system for dump in self._store.dumps()})
+
+    @property
+    def tables(self) -> list[str]:
+        """What can be read: records that have landed, reductions, and what is known of dumps."""
+        with self._connected() as connection:
+            return relations(connection)
+
+    @property
+    def reports(self) -> list[str]:
+        """The names of the reports, also of those of the site."""
+        self._use_definitions()
+        return sorted(reports())
 
     def _use_definitions(self) -> None:
         """Uses the layouts, reports and metrics of this store: a process has one set of them."""
@@ -80,8 +101,8 @@ class OpenStore(Answers):
         *,
         runs: Sequence[str] = (),
         base: str | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
     ) -> pl.DataFrame:
         """A comparison of runs, a row a cell of a table, or a row a metric.
 
@@ -99,7 +120,9 @@ class OpenStore(Answers):
             if table is not None:
                 return as_frame(compare(connection, table).to_arrow())
             if since or until:
-                measure_parts(connection, runs, base, lambda _run: (since, until))
+                given = with_times({"since": since, "until": until})
+                bounds = given["since"], given["until"]
+                measure_parts(connection, runs, base, lambda _run: bounds)
             return as_frame(compare_runs(connection, runs, base).to_arrow())
 
     def forecast(self, metric: str, **selection: Unpack[Future]) -> pl.DataFrame:
@@ -119,7 +142,7 @@ class OpenStore(Answers):
         return render_report(self._forecast(metric, selection).result).decode()
 
     def _forecast(self, metric: str, selection: Future) -> Forecast:
-        given = with_objects(selection)
+        given = with_objects(with_times(selection))
         if "by" in given:
             lengths, text = {"1d": timedelta(days=1), "1w": timedelta(days=7)}, given["by"]
             if text not in lengths:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, TypedDict
 
+from ..core.errors import CpmonError
 from ..core.grace_period import bounds_of_ends
 from ..reduce.reports.narrowing import named_objects
 
@@ -16,7 +17,8 @@ class Selection(TypedDict, total=False):
     Attributes:
         run: a run; it or a system is needed if the store has several systems.
         system: a system.
-        since: only intervals that end after it; without a zone it is UTC.
+        since: only intervals that end after it; without a zone it is UTC. A text, such as
+            "2006-10-16 13:00", is a time wherever one is.
         until: only intervals that do not end after it; CP may have ended them a second late.
         user: a user to follow, "LNX1"; or the users of a pattern, "LNX*".
         user_class: a class of users.
@@ -28,15 +30,15 @@ class Selection(TypedDict, total=False):
         each: the greatest of each line instead of the whole span.
         sort: a column that orders the lines.
         where: a condition on the lines, as "cpu_util > 50": on values as they are printed.
-        columns: only these columns.
+        columns: only these columns: a list, or "cpu_util, io_rate".
         shift: only the hours of this shift of the settings.
         zone: time zone of days and hours.
     """
 
     run: str
     system: str
-    since: datetime
-    until: datetime
+    since: datetime | str
+    until: datetime | str
     user: str
     user_class: str
     device: int | tuple[int, int]
@@ -47,7 +49,7 @@ class Selection(TypedDict, total=False):
     each: bool
     sort: str
     where: str
-    columns: Sequence[str]
+    columns: Sequence[str] | str
     shift: str
     zone: str
 
@@ -67,9 +69,9 @@ class Departure(TypedDict, total=False):
 
     run: str
     system: str
-    at: datetime
-    since: datetime
-    until: datetime
+    at: datetime | str
+    since: datetime | str
+    until: datetime | str
     base: str
     against: str
 
@@ -87,8 +89,8 @@ class Search(TypedDict, total=False):
 
     run: str
     system: str
-    since: datetime
-    until: datetime
+    since: datetime | str
+    until: datetime | str
     severity: str
 
 
@@ -119,8 +121,8 @@ class Future(TypedDict, total=False):
     device: int | tuple[int, int]
     cpu: int
     partition: str
-    since: datetime
-    until: datetime
+    since: datetime | str
+    until: datetime | str
     horizon: timedelta
     by: str
     threshold: float
@@ -136,6 +138,34 @@ def with_objects(selection: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def with_grace(selection: Mapping[str, Any]) -> dict[str, Any]:
-    """A selection whose bounds count intervals that end late as in time."""
-    since, until = bounds_of_ends(selection.get("since"), selection.get("until"))
-    return {**selection, "since": since, "until": until}
+    """A selection whose bounds count intervals that end late as in time.
+
+    Raises:
+        CpmonError: a bound is no time.
+    """
+    given = with_times(selection)
+    since, until = bounds_of_ends(given.get("since"), given.get("until"))
+    return {**given, "since": since, "until": until}
+
+
+def with_times(selection: Mapping[str, Any]) -> dict[str, Any]:
+    """A selection with datetimes where it has times as text, and columns as a list.
+
+    Raises:
+        CpmonError: a text is no time.
+    """
+    given = dict(selection)
+    for name in ("since", "until", "at"):
+        if isinstance(text := given.get(name), str):
+            try:
+                given[name] = datetime.fromisoformat(text)
+            except ValueError:
+                raise CpmonError(
+                    "that is no time",
+                    place=name,
+                    expected="a datetime, or as 2006-10-16 13:00 in UTC",
+                    found=text,
+                ) from None
+    if isinstance(columns := given.get("columns"), str):
+        given["columns"] = [column.strip() for column in columns.split(",")]
+    return given

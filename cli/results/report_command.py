@@ -70,7 +70,8 @@ def _begin(context: click.Context, option: click.Parameter, value: str | None) -
     write_file(file, draft(new, find_report(like)).encode())
     say(f"{file}: edit it, then cpmon report {new}", err=True)
     if not beside.exists():
-        say(f"it is read where {beside} lies beside its folder, which may be empty", err=True)
+        write_file(beside, b"")
+        say(f"{beside}: made, so that it is read; here it precedes the settings of a store", err=True)
     context.exit()
 
 

@@ -314,9 +314,19 @@ class Store:
             )
         self.is_new, self._has_new_root = True, not self.root.exists()
         if self.files.is_local:
-            with writing(self.root):
-                self.root.mkdir(parents=True, exist_ok=True)
-                sync_folder(self.root.absolute().parent)
+            try:
+                with writing(self.root):
+                    self.root.mkdir(parents=True, exist_ok=True)
+                    sync_folder(self.root.absolute().parent)
+            except (FileNotFoundError, NotADirectoryError) as error:
+                raise StoreError(
+                    "there can be no folder for a store",
+                    code="store-folder-impossible",
+                    place=str(self.root),
+                    found=error.strerror,
+                    effect="nothing was landed",
+                    remedy="name a folder of a disk with --store",
+                ) from None
         self.files.replace(MARKER, _MARKED)
 
     def _is_empty(self) -> bool:
@@ -355,11 +365,13 @@ def check_version(files: Files) -> None:
     data, place = _marker(files), files.location
     if data is None:
         is_empty = next(files.names(), None) is None
+        is_there = isinstance(files, LocalFiles) and files.root.is_dir()
+        found = "an empty folder" if is_there else "no such folder"
         raise StoreError(
             f"{place} is no store",
             code="store-missing",
             expected=f"a folder with {MARKER}",
-            found="no such folder" if is_empty else "other files",
+            found=found if is_empty else "other files",
             remedy="land a dump first: cpmon ingest DUMP --store STORE",
         )
     try:

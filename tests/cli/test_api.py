@@ -41,10 +41,13 @@ OpenStore.forecast(metric, selection)
 OpenStore.forecast_text(metric, selection)
 OpenStore.ingest(dump, system, release)
 OpenStore.reduce(names)
+OpenStore.reports
 Answers.report(name, selection)
 Answers.report_text(name, selection)
 OpenStore.runs
 OpenStore.sql(query, parameters)
+OpenStore.systems
+OpenStore.tables
 Answers.table(name)
 Records.arrow()
 Records.batches(rows)
@@ -307,3 +310,26 @@ def test_examples_of_the_documentation_print_what_they_say(
     parser, runner = doctest.DocTestParser(), doctest.DocTestRunner()
     runner.run(parser.get_doctest(text, {}, "python.md", None, 0))
     assert runner.summarize().attempted > 5 and not runner.failures
+
+
+def test_times_and_columns_may_be_texts(perf: Path):
+    store = api.open(perf)
+    chosen = {"run": "2600NP", "since": "2001-11-13 14:01", "columns": "cpu_util, io_rate"}
+    frame = store.report("USER_RESOURCE_UTIL", **chosen)
+    typed = datetime(2001, 11, 13, 14, 1, tzinfo=UTC)
+    of_times = {**chosen, "since": typed, "columns": ["cpu_util", "io_rate"]}
+    assert frame.equals(store.report("USER_RESOURCE_UTIL", **of_times))
+    for wrong in ({"since": "soon"}, {"until": "08:10"}, {"at": "now"}):
+        for ask in (store.explain, store.exceptions) if "at" not in wrong else (store.explain,):
+            with pytest.raises(api.CpmonError, match="no time"):
+                ask(run="2600NP", **wrong)
+
+
+def test_what_there_is_is_named(perf: Path):
+    store = api.open(perf)
+    assert "TIMER" in repr(store) and "TIMER" in store.systems
+    assert {"users_by_time", "interval.useact", "meta.dump"} <= {*store.tables}
+    assert "USER_RESOURCE_UTIL" in store.reports
+    with api.read(DUMP, ["sytrsp"]) as dump:
+        assert "sytrsp" in repr(dump)
+        assert f"{len(dump['sytrsp'].arrow())} rows" in repr(dump["sytrsp"])

@@ -248,6 +248,17 @@ def test_a_report_begins_as_a_copy(site: Path, cpmon: Cpmon):
     assert cpmon("report", "--new", "MINE").status is Status.USAGE
 
 
+def test_a_copy_is_read_in_the_folder_in_which_it_was_made(
+    cpmon: Cpmon, tmp_path: Path, perf: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    new = cpmon("report", "--new", "MINE", "--like", "processors_by_time")
+    assert "cpmon.toml: made" in new.err
+    answer = cpmon("report", "mine", "--run", "2600NP", "--store", perf)
+    assert answer.status is Status.DONE, answer.err
+
+
 @pytest.mark.parametrize(
     ("file", "old", "new", "place", "found"),
     [

@@ -222,6 +222,13 @@ def test_where_no_store_is_a_dump_is_landed_first(tried: Attempt, tmp_path: Path
     assert landed(store) == 3
 
 
+@tries("store-folder-impossible")
+def test_a_store_is_made_where_there_can_be_folders(tried: Attempt, tmp_path: Path, mon: Path):
+    (tmp_path / "file").touch()
+    tried.fails("ingest", mon, "--store", tmp_path / "file" / "perf")
+    tried.works("ingest", mon, "--store", tmp_path / "perf")
+
+
 @tries("store-folder-not-empty")
 def test_beside_a_folder_of_other_files_a_new_one_does(tried: Attempt, tmp_path: Path, mon: Path):
     said = tried.fails("ingest", mon, "--store", tmp_path)
