@@ -32,10 +32,11 @@ def shipped() -> Sources:
     return read(home())
 
 
-def shipped_rows(name: str) -> list[dict[str, str]]:
+@functools.cache
+def shipped_rows(name: str) -> tuple[dict[str, str], ...]:
     """The rows of a CSV beside the layouts, such as `limits.csv`."""
     text = (home() / name).read_text(encoding="utf-8")
-    return list(csv.DictReader(text.splitlines()))
+    return tuple(csv.DictReader(text.splitlines()))
 
 
 def overlay(base: Sources, site: Sources) -> Sources:

@@ -69,6 +69,8 @@ def command(
       cpmon compare --base 2600NP --run 3600NP1 --since 10:10 --until 10:30 --store perf/
       cpmon compare timer_t1 --store perf/ --html -o pages/
     """
+    if table is None and base and not runs:
+        raise click.UsageError(f"--base {base} needs --run: the runs that are compared with it")
     if table is None and not runs:
         from ...reduce.compare import spec_names
 

@@ -71,7 +71,7 @@ def _begin(context: click.Context, option: click.Parameter, value: str | None) -
     say(f"{file}: edit it, then cpmon report {new}", err=True)
     if not beside.exists():
         write_file(beside, b"")
-        say(f"{beside}: made, so that it is read; here it precedes the settings of a store", err=True)
+        say(f"{beside}: made, so that it is read; here it precedes that of a store", err=True)
     context.exit()
 
 

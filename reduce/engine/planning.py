@@ -69,7 +69,7 @@ def units(
 
     Args:
         dumps: dumps of the system, by begin. days: all of its days, in order.
-        most_bytes: maximum size of the records of a unit of several days.
+        most_bytes: maximum size of the records of a unit of several days; 0 for single days.
     """
     sizes = sizes_of(dumps)
     groups: list[list[int]] = []
@@ -78,7 +78,8 @@ def units(
         own = sizes[days[place]]
         size += own
         # A large dump adds an interval to the day before it.
-        if groups and groups[-1][-1] == place - 1 and size <= max(most_bytes, 1.05 * own):
+        fits = most_bytes > 0 and size <= max(most_bytes, 1.05 * own)
+        if groups and groups[-1][-1] == place - 1 and fits:
             groups[-1].append(place)
         else:
             groups.append([place])

@@ -35,7 +35,8 @@ from ..metrics.rollups import (
 from .cells import UTC_ZONE
 from .narrowing import LINES, Objects, Sort, is_of_objects
 
-COVERED, MEAN, TOTAL, COVERAGE, DOUBTS = "covered", "_mean", "_total", "_coverage", "_doubts"
+COVERED, TIMED = "covered", "_timed"
+MEAN, TOTAL, COVERAGE, DOUBTS = "_mean", "_total", "_coverage", "_doubts"
 _LINE, _CONSUMED = "_line", "_consumed"
 """Columns of the query that no report prints: the time of a line, and what an object consumed."""
 BEGIN, MEASURED = "_begin", "_measured"
@@ -275,7 +276,9 @@ def report_sql(
         for c in report.columns
         if c.kind not in (MetricKind.KEY, MetricKind.ELAPSED) and report.lines is not Lines.ROW
     }
-    totals = {c.name: _total_sql(c, source) for c in report.columns if c.name in report.total}
+    of_total = [column for column in report.columns if column.name in report.total]
+    times = list(dict.fromkeys(filter(None, (_time_of_total(c, source) for c in of_total))))
+    totals = {column.name: _total_sql(column, source, times) for column in of_total}
     of_all = [
         f"{_struct(means)} AS {MEAN}",
         f"{_struct(totals)} AS {TOTAL}",
@@ -290,7 +293,8 @@ def report_sql(
     covered = replace(source, relation=COVERED)
     lines, shown = lines_sql(report, span, covered, asked, of_all)
     rows = f"SELECT * FROM {source.relation} WHERE {where}"
-    return f"WITH {COVERED} AS ({rows}) {lines}", [*values, *shown]
+    steps = f"{COVERED} AS ({rows}){f', {TIMED} AS ({_times_sql(times)})' if times else ''}"
+    return f"WITH {steps} {lines}", [*values, *shown]
 
 
 def doubts_sql(rows: str, count: str = "count(*)", key: str = "") -> str:
@@ -315,19 +319,32 @@ def _struct(values: Mapping[str, str]) -> str:
     return f"(SELECT struct_pack({fields}) FROM {COVERED} WHERE seconds IS NOT NULL)"
 
 
-def _total_sql(column: ReportColumn, source: Source) -> str:
-    """The expression of a column over the rows of all objects."""
+def _time_of_total(column: ReportColumn, source: Source) -> str:
+    """SQL: the time of a row that a total counts once an interval; empty if it counts none."""
+    if column.kind is MetricKind.LEVEL:
+        return known_of(column.name) if source.is_rolled else WEIGHT
+    return _terms(column, rolled=source.is_rolled)[1] if column.under in ELAPSED else ""
+
+
+def _times_sql(times: Sequence[str]) -> str:
+    """SELECT of the sums of such times over all intervals, in one row."""
+    longest = ", ".join(f"max({time}) AS time_{n}" for n, time in enumerate(times))
+    sums = ", ".join(f"sum(time_{n}) AS time_{n}" for n, _ in enumerate(times))
+    each = f"SELECT {longest} FROM {COVERED} WHERE seconds IS NOT NULL GROUP BY {TIME}"
+    return f"SELECT {sums} FROM ({each})"
+
+
+def _total_sql(column: ReportColumn, source: Source, times: Sequence[str]) -> str:
+    """The expression of a column over the rows of all objects. `times`: those of the totals."""
     rolled, factor = source.is_rolled, column.factor
+    if (time := _time_of_total(column, source)) not in times:
+        return line_sql(column, rolled=rolled)
     if column.kind is MetricKind.LEVEL:
         amount, factor = sum_of(column.name) if rolled else weighted(column.name), 1.0
-        once = f"max({known_of(column.name) if rolled else WEIGHT})"
-    elif column.under in ELAPSED:
-        amount, time = _terms(column, rolled=rolled)
-        once = f"max({time})"
     else:
-        return line_sql(column, rolled=rolled)
-    each = f"SELECT {once} AS part FROM {COVERED} WHERE seconds IS NOT NULL GROUP BY {TIME}"
-    return f"sum({amount}) * {factor!r} / nullif((SELECT sum(part) FROM ({each})), 0)"
+        amount, _ = _terms(column, rolled=rolled)
+    elapsed = f"(SELECT time_{times.index(time)} FROM {TIMED})"
+    return f"sum({amount}) * {factor!r} / nullif({elapsed}, 0)"
 
 
 def _terms(column: ReportColumn, *, rolled: bool) -> tuple[str, str]:

@@ -24,6 +24,7 @@ from ...schemas.layout import Layout
 from ...schemas.owners import ELAPSED, Parts, limit_of, owner_of, parts_of
 from ...store.catalogue.connection import run_restricted, table_of
 from ...store.scope import Scope
+from ...store.views.clocks import SHIFT_S
 from ...store.views.interval import (
     LATE,
     LATE_S,
@@ -35,7 +36,7 @@ from ...store.views.interval import (
     owner_hash,
 )
 from ...store.views.membership import event_columns
-from ...store.views.views import raw_table, readable
+from ...store.views.views import moment, raw_table, readable
 
 I64 = npt.NDArray[np.int64]
 F64 = npt.NDArray[np.float64]
@@ -83,8 +84,7 @@ class Screening:
         """
         if not self._ends.systems:
             return Screened(())
-        owner = owner_of(layout)
-        if not self._ends.are_successive or owner.clock or owner.has_parts:
+        if not self._ends.are_successive or owner_of(layout).has_parts:
             return Screened(None)
         look, sql = _Look(layout, self._ends), _rows_sql(layout, self._ends)
         size = max(1, CHUNK_BYTES // (8 * (len(look.counters) + 4)))
@@ -129,11 +129,27 @@ def _rows_sql(layout: Layout, ends: Ends) -> str:
     numbers = " ".join(f"WHEN {text(system)} THEN {n}" for n, system in enumerate(ends.systems))
     place = f"CASE system {numbers} END AS _system, {owner_hash(layout)} AS _owner"
     others = (*owner.identity, *syncs(layout), *counter_names(layout))
+    clock, of_clock = _clock(layout)
     return (
-        f"SELECT {', '.join([place, *map(name, dict.fromkeys(others))])}, _end_us, _clock"
+        f"SELECT {', '.join([place, *map(name, dict.fromkeys(others))])}, _end_us, _tod_us, _clock"
         f" FROM (SELECT {', '.join(['system', *shown])}, epoch_us(interval_end) AS _end_us,"
-        f" tod_us AS _clock FROM {raw_table(layout.name)} WHERE interval_end IS NOT NULL)"
+        f" tod_us AS _tod_us, {clock} AS _clock"
+        f" FROM {raw_table(layout.name)}{of_clock} WHERE interval_end IS NOT NULL)"
+        f"{' ORDER BY _end_us' if of_clock else ''}"
     )
+
+
+def _clock(layout: Layout) -> tuple[str, str]:
+    """SQL of the clock of the figures of a row in microseconds, and a join if it is elsewhere."""
+    if (clock := owner_of(layout).clock) is None:
+        return "tod_us", ""
+    table, column = clock
+    own = f"epoch_us({moment(schema_of(table).field(column))})"
+    if table == layout.name:
+        return own, ""
+    record = "system, dump, record_offset"
+    rows = f"SELECT {record}, {own} AS _own FROM {raw_table(table)}"
+    return "_own", f" LEFT JOIN ({rows}) AS c USING ({record})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,6 +304,8 @@ class _Look:
     def _unsteady(self, rows: pa.Table, before: I64, now: I64) -> I64:
         """The rows that are not of the owner of their previous ones, or rose by too much, or fell.
 
+        Where a guest's clock and that of CP count other times, the rule says whether it was set.
+
         `before`, `now`: (pairs,) successive rows.
         """
         clock = rows.column("_clock")
@@ -297,6 +315,10 @@ class _Look:
         if clock.null_count:
             null = clock.is_null().to_numpy()
             bad |= null[now] | null[before]
+        if owner_of(self.layout).clock:
+            tod_us = rows.column("_tod_us").to_numpy()
+            sampled = (tod_us[now] - tod_us[before]) / 1e6
+            bad |= abs(sampled - seconds) > np.minimum(sampled, float(SHIFT_S))
         for identity in owner_of(self.layout).identity:
             of_owner = _codes(rows, identity)
             bad |= of_owner[now] != of_owner[before]

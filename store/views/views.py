@@ -62,11 +62,8 @@ def monitor_view(table: str, schema: pa.Schema, source: str) -> Documented:
         for field, bit in bits.get(column.name, ()):
             columns.append(f"{_bit(field, bit)} AS {name(bit.name)}")
             docs[bit.name] = describe_bit(bit)
-        if _meta(column, "type") == Type.TOD:
-            columns.append(f"tod_timestamp({_number(column)}) AS {name(column.name + '_at')}")
-            docs[f"{column.name}_at"] = f"{column.name} as a time, UTC."
-        if _meta(column, "type") == Type.CLOCK:
-            columns.append(f"make_timestamp({name(column.name)}) AS {name(column.name + '_at')}")
+        if _meta(column, "type") in (Type.TOD, Type.CLOCK):
+            columns.append(f"{moment(column)} AS {name(column.name + '_at')}")
             docs[f"{column.name}_at"] = f"{column.name} as a time, UTC."
     title = (schema.metadata or {}).get(b"title", b"").decode()
     provenance = (schema.metadata or {}).get(b"provenance", b"").decode()
@@ -128,6 +125,13 @@ def readable(column: pa.Field, limit: int | None) -> str:
     if limit is None:
         return f"{_number(column)} AS {shown}"
     return f"CASE WHEN {shown} BETWEEN 0 AND {limit} THEN {shown} END AS {shown}"
+
+
+def moment(column: pa.Field) -> str:
+    """SQL expression of the time, UTC, of a column with a clock."""
+    if _meta(column, "type") == Type.TOD:
+        return f"tod_timestamp({_number(column)})"
+    return f"make_timestamp({name(column.name)})"
 
 
 def _number(column: pa.Field) -> str:

@@ -18,6 +18,7 @@ import pytest
 from bench.copies import copy_dump, pieces
 from cpmon.cli.main import Status, run
 from cpmon.config import Settings
+from cpmon.generate import load_scenario, write_run
 from cpmon.ingest import ingest
 from cpmon.jobs.engine import InOrder, Job, Outcomes, Result
 from cpmon.jobs.processes import Processes
@@ -153,6 +154,20 @@ def test_a_unit_that_cannot_be_read_is_named_and_the_others_are_done(
     others = {n for n in expected if "PRODB/2003-05-09" not in n and "run_" not in n}
     assert others <= set(made) and all(made[name] == expected[name] for name in others)
     assert whole == file.read_bytes()
+
+
+def test_both_days_of_a_dump_that_begins_at_midnight_are_named_if_it_cannot_be_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    dump = write_run(load_scenario("bank-day"), "BANKDAY", tmp_path, intervals=2).dump
+    store = Store(tmp_path / "store", create=True)
+    ingest(dump, store)
+    (landed_dump,) = store.dumps()
+    first, second = landed_dump.days  # the first interval ends at midnight
+    cut(store.root, landed_dump.system, second)
+    assert run(["reduce", *FEW[:2], "--store", str(store.root)]) == Status.USAGE
+    told = capsys.readouterr().err
+    assert f"{first} failed" in told and f"{second} failed" in told
 
 
 def command(*words: str | Path) -> subprocess.Popen[str]:

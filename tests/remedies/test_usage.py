@@ -107,6 +107,11 @@ CASES: list[Case] = [
         "compare --list",
     ),
     (
+        "--base {} needs --run: the runs that are compared with it",
+        "compare --base after --store LAB",
+        "compare --base after --run before --store LAB",
+    ),
+    (
         "a table names its runs: leave out TABLE, or --base, --run, --since and --until",
         "compare timer_t1 --run before --base after --store LAB",
         "compare --run before --base after --store LAB",

@@ -25,6 +25,8 @@ def changed(field: str, value: str, where: str = SOME) -> str:
 
 
 HALF = "minute(interval_end) >= 30"
+EACH = dict.fromkeys(("aplsdt_memory", "aplsdt_os_cpu", "aplsdt_os"), "SELECT * FROM {rows}")
+"""Tables whose figures have the clock of a guest, in the row or in another of its record."""
 CASES = {
     "sound": {"useact": "SELECT * FROM {rows}"},
     "fell": {
@@ -43,6 +45,17 @@ CASES = {
     "parts": {"useact": changed("vmdvtime", "vmdttime * 3")},
     "null": {"useact": changed("vmdttime", "NULL")},
     "clock": {"useact": changed("tod_us", "tod_us - 90000000")},
+    "guest": EACH,
+    "guest set": EACH | {"aplsdt_os": changed("timestamp", "timestamp + 14745600000000", HALF)},
+    "guest drifts": EACH
+    | {
+        "aplsdt_memory": changed(
+            "timestamp", "timestamp + minute(interval_end) * 16384000000", HALF
+        )
+    },
+    "guest is late": EACH
+    | {"aplsdt_os": changed("timestamp", "timestamp - 245760000000", f"{HALF} AND {SOME}")},
+    "guest without clock": EACH | {"aplsdt_os": changed("timestamp", "NULL")},
     "identity": {"ioddev": changed("rdevsid", "rdevsid + 1")},
     "missing": {"useact": f"SELECT * FROM {{rows}} WHERE NOT ({SOME})"},
     "twice": {"useact": f"SELECT * FROM {{rows}} UNION ALL SELECT * FROM {{rows}} WHERE {SOME}"},
@@ -78,6 +91,18 @@ def test_suspects_have_all_that_breaks_a_rule(
     assert counts() == found
     monkeypatch.setattr(Screening, "screen", judge_all)
     assert counts() == found
+
+
+def test_a_guest_whose_clock_was_set_is_the_only_suspect(con: Connection, falsify: Falsify):
+    ((guest,),) = con.execute("SELECT min(userid) FROM monitor.aplsdt_os").fetchall()
+    first = f"userid = '{guest}' AND {HALF}"
+    falsify("aplsdt_os", changed("timestamp", "timestamp + 14745600000000", first))
+    guests = Screening(con, con.tables, ALL)
+    for table in ("aplsdt_os", "aplsdt_os_cpu"):
+        screened = guests.screen(layout(table))
+        assert screened.suspects is not None and len(screened.suspects) == 1
+        assert screened.checked
+    assert guests.screen(layout("aplsdt_memory")).suspects == ()
 
 
 def test_only_owners_that_do_not_just_rise_are_suspect(con: Connection, falsify: Falsify):
