@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import msgspec
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -22,7 +23,9 @@ from cpmon.store.dumps.staging import settings
 from cpmon.store.results.entries import METADATA, Entry
 
 TIMES = ("tod", "tod_us", "interval_end", "interval_end_us")
-"""Columns that are later in a copy; the clocks in fields stay."""
+"""Columns that are later in a copy; the clocks in fields stay, but for `CLOCKS`."""
+CLOCKS = {"timestamp": 4096, "time_stamp": 1}
+"""Clock of a block of a guest, which no other block has -> its units of a microsecond."""
 MICROSECOND = timedelta(microseconds=1)
 
 
@@ -81,10 +84,13 @@ def _most_rows(file: pq.ParquetFile) -> int:
 
 def _later(table: pa.Table, delay: timedelta) -> pa.Table:
     """A table with its times moved."""
+    units = dict.fromkeys(TIMES, 1) | CLOCKS
     for place, column in enumerate(table.schema):
-        if column.name in TIMES:
-            numbers = table.column(place).combine_chunks().cast(pa.int64())
-            later = numbers.fill_null(0).to_numpy() + delay // MICROSECOND
+        if column.name in units:
+            kind = pa.uint64() if pa.types.is_uint64(column.type) else pa.int64()
+            numbers = table.column(place).combine_chunks().cast(kind)
+            by = np.array(delay // MICROSECOND * units[column.name]).astype(kind.to_pandas_dtype())
+            later = numbers.fill_null(0).to_numpy() + by
             moved = pa.array(later, mask=~numbers.is_valid().to_numpy(zero_copy_only=False))
             table = table.set_column(place, column, moved.cast(column.type))
     return table
