@@ -50,13 +50,16 @@ by their names, values as they are printed (percent, rounded); there are no line
 longer than it is shown page by page; values beyond the limit of an [exception](exceptions.md) \
 have a colour, unless `NO_COLOR` is set |
 | `--tz ZONE` | time zone of the printed times |
-| `--format`, `-o` | text, or the unrounded values as CSV, JSON, Parquet, Markdown, XLSX |
+| `--format`, `-o` | text, or the unrounded values as CSV, JSON, Parquet, Markdown, XLSX (2) |
 
 (1) T is a time as the report prints it, of the printed zone: `2006-10-16 10:00`, a date, `10:00`,
 `today`, `yesterday`, `now`, `-2h`. A time with an offset, such as `2006-10-16T10:00Z`, is that of
 its offset. `10:00` alone is of the day of `--since`; else of the day of the data, if they are all
 of one; else of today. All commands read T so, and print on standard error what they understood, as
 `span: 09:00 to 11:00 on 2006-10-16 UTC`.
+
+(2) All but XLSX have `system` behind the columns of the report, and lines by time or object `begin`
+and `end` (UTC) and `measured_s`, the seconds that were measured between them.
 
 Every figure of a line, of the mean line and of a line over several intervals is computed from
 sums: deltas over elapsed seconds, never a mean of means. A level is the mean over time. What

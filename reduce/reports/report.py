@@ -86,7 +86,7 @@ class ReportResult:
 
     @property
     def for_programs(self) -> pa.Table:
-        """The table with the system, and with begin, end and measured seconds of each line.
+        """The table, and behind it the system, and begin, end and measured seconds of each line.
 
         Begin and end of a line by object are those of the report.
         """
@@ -100,9 +100,9 @@ class ReportResult:
                 begins = pa.repeat(self.starts, rows)
             added |= {"begin": begins.cast(ends.type), "end": ends}
             added["measured_s"] = self.covered.column(MEASURED)
-        for name, values in reversed(added.items()):
+        for name, values in added.items():
             if name not in table.column_names:
-                table = table.add_column(0, name, values)
+                table = table.append_column(name, values)
         return table
 
     @property

@@ -219,7 +219,7 @@ def test_rules_and_outputs_of_batches_name_it(
     monkeypatch.chdir(site.folder)
     cpmon("batch", "run")
     (file,) = (site.folder / "out").glob("*.csv")
-    assert file.read_text().splitlines()[0] == "system,begin,end,measured_s,cpu,move_rate"
+    assert file.read_text().splitlines()[0] == "cpu,move_rate,system,begin,end,measured_s"
     found = cpmon("exceptions", "--format", "json").rows
     assert [(row["rule"], row["object"]) for row in found if row["rule"] == "moves"] == [
         ("moves", "1")

@@ -264,7 +264,7 @@ def test_a_span_without_events_is_an_empty_answer(cpmon: Cpmon, perf: Path):
     assert "2001-11-13 14:01:00 to 2001-11-13 14:02:00 UTC, 1 interval" in answer.text
     assert not [line for line in answer.text.splitlines() if line.startswith("2001-")]
     csv = cpmon(*words, *quiet, "--format", "csv")
-    assert (csv.status, csv.text) == (Status.DONE, "system,event_at,kind,object,event_text\n")
+    assert (csv.status, csv.text) == (Status.DONE, "event_at,kind,object,event_text,system\n")
     assert cpmon(*words, "--user", "LINUX001").status is Status.DONE
     assert "cpmon report USER_RESOURCE_UTIL lists" in cpmon(*words, "--user", "X").err
     unmeasured = cpmon(*words, "--since", "14:05:00", "--until", "14:06:00")
