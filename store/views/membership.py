@@ -157,7 +157,7 @@ def absent(layout: Layout, owner: Owner, keys: Sequence[str], rows: str, every: 
         WHERE p.back_end IS NULL OR p.back_end > n.interval_end"""
     if not owner.is_announced:
         missing = f"SELECT {place}, interval_end, 'missing' AS cause FROM ({gone}) AS g"
-        return missing + _unsampled(layout, keys, every)
+        return _with_unsampled(missing, layout, keys, every)
     of_gone = ", ".join(f"g.{key}" for key in ["system", *keys])
     members = members_of(layout)
     stated, cause = "", "CASE WHEN e.interval_end = o.over_end THEN 'ended' ELSE 'missing' END"
@@ -174,7 +174,7 @@ def absent(layout: Layout, owner: Owner, keys: Sequence[str], rows: str, every: 
         kept += """
         AND (c.stated IS NULL OR c.stated > c.sampled OR e.interval_end = o.since_end
           OR e.interval_end = o.over_end)"""
-    return f"""
+    missing = f"""
       SELECT {", ".join(f"o.{key}" for key in ["system", *keys])}, e.interval_end, {cause} AS cause
       FROM (
         SELECT {of_gone}, g.interval_end AS since_end, min(g.back_end) AS back_end,
@@ -188,7 +188,8 @@ def absent(layout: Layout, owner: Owner, keys: Sequence[str], rows: str, every: 
         ON e.system = o.system AND e.chain = f.chain AND e.interval_end >= o.since_end
         AND (o.back_end IS NULL OR e.interval_end < o.back_end)
         AND (o.over_end IS NULL OR e.interval_end <= o.over_end){stated}
-      WHERE {kept}{_passing(owner, keys, rows)}{_unsampled(layout, keys, every)}"""
+      WHERE {kept}{_passing(owner, keys, rows)}"""
+    return _with_unsampled(missing, layout, keys, every)
 
 
 def _passing(owner: Owner, keys: Sequence[str], rows: str) -> str:
@@ -227,19 +228,33 @@ def _counted(members: Members, every: str) -> str:
         GROUP BY {", ".join(f"t.{key}" for key in ["system", "interval_end", *of])}"""
 
 
-def _unsampled(layout: Layout, keys: Sequence[str], every: str) -> str:
-    """UNION with a row for the members that are stated and were never sampled, if they have one."""
+def _with_unsampled(missing: str, layout: Layout, keys: Sequence[str], every: str) -> str:
+    """Query of missing owners, with a row for the members that are stated beside them.
+
+    These were never sampled, and it has no keys but those that the number is stated of. Without a
+    row for such members it is the query as it is.
+    """
     members = members_of(layout)
     if members is None or not members.has_row:
-        return ""
+        return missing
     of = [name(key) for key in members.of]
     listed = ", ".join(f"c.{key}" if key in of else f"NULL AS {key}" for key in keys)
+    place = ", ".join(["system", *keys, "interval_end", "cause"])
     return f"""
-      UNION ALL
-      SELECT c.system, {listed}, c.interval_end, 'missing' AS cause
-      FROM ({_counted(members, every)}) AS c
-      JOIN ends AS n ON n.system = c.system AND n.interval_end = c.interval_end
-      WHERE c.stated > c.sampled"""
+      SELECT {place}
+      FROM (
+        SELECT {place}, lacking,
+          count(CASE WHEN lacking IS NULL AND cause = 'missing' THEN 1 END) OVER (
+            PARTITION BY {", ".join(["system", "interval_end", *of])}) AS known
+        FROM (
+          SELECT {place}, NULL AS lacking FROM ({missing}) AS m
+          UNION ALL
+          SELECT c.system, {listed}, c.interval_end, 'missing' AS cause,
+            c.stated - c.sampled AS lacking
+          FROM ({_counted(members, every)}) AS c
+          JOIN ends AS n ON n.system = c.system AND n.interval_end = c.interval_end
+          WHERE c.stated > c.sampled) AS u) AS v
+      WHERE lacking IS NULL OR lacking > known"""
 
 
 CHAINED = """chained AS (

@@ -151,8 +151,8 @@ def test_the_configuration_in_force_is_the_latest_before_the_interval_ended(
     insert(
         con,
         "monitor.mtrprp",
-        {"system": "LAB", "tod": minute(1.5), "pfxcpuad": 0, "calflags": 0x40},
-        {"system": "LAB", "tod": minute(1.5), "pfxcpuad": 1, "calflags": 0x00},
+        {"system": "LAB", "tod": minute(1.7), "pfxcpuad": 0, "calflags": 0x40},
+        {"system": "LAB", "tod": minute(1.7), "pfxcpuad": 1, "calflags": 0x00},
     )
     # Minute 1 still has processor 1 (54 of 60 s); minute 2 has processor 0 (3 of 30 s).
     assert row(con, "system_summary2_by_time", 1)["master_total_util"] == pytest.approx(0.9)

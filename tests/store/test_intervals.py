@@ -13,8 +13,9 @@ NOMINAL = fields("mtrspr", interval=60)
 COUNTED = "SELECT epoch(interval_end) % 3600, seconds, plsmvb2g FROM interval.sytrsp"
 
 
-def config(ipl: int = 1) -> bytes:
-    return fields("mtrsys", systmid="VMTEST", systodst=0xB6E0000000000000 + (ipl << 44)) + NOMINAL
+def config(ipl: int = 1, at: int = 0) -> bytes:
+    loaded = 0xB6E0000000000000 + (ipl << 44)
+    return fields("mtrsys", at, systmid="VMTEST", systodst=loaded) + NOMINAL
 
 
 def moved(second: int, pages: int) -> bytes:
@@ -75,7 +76,7 @@ def test_a_restart_of_cp_ends_all_growth_even_where_a_wrap_would_look_the_same(
     store: Store, tmp_path: Path
 ):
     before = dump(interval(0, config(ipl=1)), moved(60, 4_000_000_000))
-    after = dump(interval(110, config(ipl=2)), moved(120, 7), moved(180, 9))
+    after = dump(interval(110, config(ipl=2, at=110)), moved(120, 7), moved(180, 9))
     land(store, tmp_path, before, after)
 
     assert growth(store) == [(60, None, None), (120, None, None), (180, 60.0, 2)]

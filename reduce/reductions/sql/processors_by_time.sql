@@ -6,6 +6,7 @@ CREATE OR REPLACE VIEW processors_by_time AS
 SELECT -- System.
        p.system,
        p.interval_end,
+       -- Address of the processor.
        p.cpu,
        -- Type of the processor: CP, IFL, zIIP, zAAP, ICF, or its code. NULL in
        -- records of releases that do not write it.
