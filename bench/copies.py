@@ -21,8 +21,12 @@ from cpmon.store.dumps.landed_dump import ABOUT, interval_facts, line
 from cpmon.store.dumps.staging import settings
 from cpmon.store.results.entries import METADATA, Entry
 
-TIMES = ("tod", "tod_us", "interval_end", "interval_end_us")
-"""Columns that are later in a copy; the clocks in fields stay."""
+TIMES = {
+    **dict.fromkeys(("tod", "tod_us", "interval_end", "interval_end_us", "time_stamp"), 1),
+    "timestamp": 4096,
+}
+"""Columns that are later in a copy, in units a microsecond; of clocks in fields those of guests,
+which would be set back otherwise."""
 MICROSECOND = timedelta(microseconds=1)
 
 
@@ -84,7 +88,8 @@ def _later(table: pa.Table, delay: timedelta) -> pa.Table:
     for place, column in enumerate(table.schema):
         if column.name in TIMES:
             numbers = table.column(place).combine_chunks().cast(pa.int64())
-            later = numbers.fill_null(0).to_numpy() + delay // MICROSECOND
+            units = delay // MICROSECOND * TIMES[column.name]
+            later = numbers.fill_null(0).to_numpy() + units
             moved = pa.array(later, mask=~numbers.is_valid().to_numpy(zero_copy_only=False))
             table = table.set_column(place, column, moved.cast(column.type))
     return table
