@@ -78,7 +78,7 @@ def test_a_page_needs_a_folder(cpmon: Cpmon, perf: Path):
     ("words", "said"),
     [
         ([], "or runs with --base and --run"),
-        (["--base", "2600NP"], "or runs with --base and --run"),
+        (["--base", "2600NP"], "--base 2600NP needs --run"),
         (["timer_t1", "--run", "3600P1"], "a table names its runs"),
     ],
 )
