@@ -241,6 +241,7 @@ def test_options_of_one_engine_are_not_for_the_other(
     assert told in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_system_without_an_interval_keeps_nobody_from_reducing(tmp_path: Path):
     """A dump may be cut before the end of its first interval."""
     store = Store(tmp_path / "store", create=True)
@@ -265,6 +266,7 @@ class Beside(InOrder):
         yield from super().run(function, jobs)
 
 
+@pytest.mark.slow
 def test_a_merge_of_months_beside_it_moves_files_and_loses_no_unit(tmp_path: Path):
     """The day of the second month needs the configuration of the first one's dumps."""
     days = {"OFFICE": (1, 30)}
@@ -280,6 +282,7 @@ def test_a_merge_of_months_beside_it_moves_files_and_loses_no_unit(tmp_path: Pat
     assert [*map(len, counts[0])] == [*map(len, counts[1])] and all(counts[0])
 
 
+@pytest.mark.slow
 def test_a_unit_whose_samples_were_pruned_beside_it_says_so(tmp_path: Path):
     """The first interval of a day has the last sample of the day before."""
     store = fleet(tmp_path, intervals=3, systems={"OFFICE": ()})

@@ -111,6 +111,7 @@ def test_a_limit_ends_no_command_without_a_reason(landed: Path, tmp_path: Path, 
         assert done.returncode not in (Status.FAILED, Status.USAGE), (name, done)
 
 
+@pytest.mark.slow
 def test_a_rule_is_not_to_blame_for_a_limit(landed: Path, tmp_path: Path):
     shutil.copytree(landed, tmp_path, dirs_exist_ok=True)
     (tmp_path / "cpmon.toml").write_text(_settings("16MB"))
