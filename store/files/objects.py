@@ -132,13 +132,14 @@ class ObjectFiles:
             StoreError: the request failed. If its answer was lost and the object cannot be read, it
                 may have been created nevertheless.
         """
-        exceptions = _obstore().exceptions
+        exceptions, is_there = _obstore().exceptions, False
         try:
             with self._translated_errors(name):
                 try:
                     _obstore().put(self._store, name, data, mode="create", use_multipart=False)
                 except (exceptions.AlreadyExistsError, exceptions.PreconditionError):
-                    return self.read(name) == data
+                    is_there = True
+            return not is_there or self.read(name) == data
         except FileNotFoundError:  # deleted meanwhile
             return False
         except StoreError:
@@ -146,7 +147,6 @@ class ObjectFiles:
                 if self.read(name) == data:
                     return True
             raise
-        return True
 
     def replace(self, name: str, data: bytes) -> None:
         """Creates or replaces an object."""

@@ -63,6 +63,18 @@ def test_what_exists_is_not_created(files: Files):
     assert files.read("manifest/one.json") == b"first"
 
 
+@pytest.mark.parametrize("files", ["memory"], indirect=True)
+def test_a_file_that_is_deleted_as_it_is_looked_at_was_not_created(
+    files: Files, monkeypatch: pytest.MonkeyPatch
+):
+    def gone(_files: Files, name: str) -> bytes:
+        raise FileNotFoundError(name)
+
+    assert files.create("manifest/one.json", b"first")
+    monkeypatch.setattr(objects.ObjectFiles, "read", gone)
+    assert not files.create("manifest/one.json", b"second")
+
+
 def test_of_those_who_create_a_file_at_once_exactly_one_does(files: Files):
     for number in range(5):
         winners = _winners(files, f"manifest/{number}.json")
