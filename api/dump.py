@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Self
+
+import duckdb
 
 from ..config import Settings, read_settings
 from ..core.errors import unknown
@@ -46,7 +48,9 @@ class Records:
             self._condition = f"({Scope(until=scope.until).condition()}) IS NOT FALSE"
 
     def __repr__(self) -> str:
-        return f"<records {self.name}: {len(self._relation()):,} rows>"
+        with suppress(duckdb.Error):  # the dump may be closed
+            return f"<records {self.name}: {len(self._relation()):,} rows>"
+        return f"<records {self.name}>"
 
     def _relation(self) -> DuckDBPyRelation:
         return self._connection.sql(f"FROM monitor.{self.name} WHERE {self._condition}")

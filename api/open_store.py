@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -48,8 +48,10 @@ class OpenStore(Answers):
         self._store = Store(self.path, create=create)
 
     def __repr__(self) -> str:
-        held = f"{counted(len(self._store.dumps()), 'dump')} of {', '.join(self.systems) or 'none'}"
-        return f"<cpmon store {self.path}: {held}>"
+        with suppress(CpmonError, OSError):  # it may be gone
+            dumps = counted(len(self._store.dumps()), "dump")
+            return f"<cpmon store {self.path}: {dumps} of {', '.join(self.systems) or 'none'}>"
+        return f"<cpmon store {self.path}>"
 
     @property
     def systems(self) -> list[str]:

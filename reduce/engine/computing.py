@@ -141,13 +141,7 @@ class _Computation:
         """
         basis = job.unit.basis.as_of_now(self.store.dumps())
         if basis.pruned != job.unit.basis.pruned:
-            raise PassingError(
-                "dumps landed, were merged or pruned meanwhile",
-                code="reduction-conflict",
-                place=str(job),
-                effect="these days are not reduced; other days are",
-                remedy="run cpmon reduce again",
-            )
+            raise changed_meanwhile(str(job), "these days are not reduced; other days are")
         return replace(job.unit, basis=basis)
 
     def roll_ups(self, job: RollupJob) -> None:
@@ -244,6 +238,17 @@ def _check_definitions(store: Store, site: Site) -> None:
                 remedy="install the same cpmon on every machine, and let CPMON_SCHEMAS name the"
                 " same layouts there",
             )
+
+
+def changed_meanwhile(place: str, effect: str) -> PassingError:
+    """The error for results of a store that other processes changed while they were computed."""
+    return PassingError(
+        "dumps landed, were merged or pruned meanwhile",
+        code="reduction-conflict",
+        place=place,
+        effect=effect,
+        remedy="run cpmon reduce again",
+    )
 
 
 @contextmanager

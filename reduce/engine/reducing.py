@@ -23,7 +23,7 @@ from ...store.results.reduced import record_definitions, whole_entry
 from ...store.runs.classes import import_classes
 from ...store.sandbox.sandbox import Limits
 from ..reductions.reductions import reduction, reductions
-from .computing import compute, readable, remember
+from .computing import changed_meanwhile, compute, readable, remember
 from .database import ReductionDatabase, Result
 from .planning import Chain, DaySelection, Done, Plan, Whole
 
@@ -225,13 +225,7 @@ class _Coordinator:
         file = scratch / f"{name}.parquet"
         rows = database.write(_result(whole), file, whole.entry)
         if self.store.state != state:  # moved dumps may have been read twice or not at all
-            raise PassingError(
-                "dumps landed, were merged or pruned meanwhile",
-                code="reduction-conflict",
-                place=name,
-                effect="its result is not kept; reports compute it",
-                remedy="run cpmon reduce again",
-            )
+            raise changed_meanwhile(name, "its result is not kept; reports compute it")
         self.store.files.publish({whole.entry.file: file})
         add(self.store, [whole.entry])
         whole.is_kept = True

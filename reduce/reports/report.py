@@ -583,7 +583,8 @@ def _gap_notes(con: duckdb.DuckDBPyConnection, definition: Report, span: Span) -
     """What the sums of a report of used processor time lack, if the span has gaps."""
     if "cpu_s" not in (column.name for column in definition.columns):
         return
-    where, values = replace(span, objects=()).where()
+    users_asked = tuple(each for each in span.objects if each.column == "userid")
+    where, values = replace(span, objects=users_asked).where()
     ((users, cpu_s, ios),) = con.execute(
         "SELECT count(DISTINCT userid), sum(tod_seconds(cpu_tod)), CAST(sum(ios) AS BIGINT)"
         f" FROM _users_across_gaps WHERE {where}",
@@ -592,7 +593,8 @@ def _gap_notes(con: duckdb.DuckDBPyConnection, definition: Report, span: Span) -
     if cpu_s or ios:
         yield (
             f"Not included: {cpu_s:,.2f} s TCPU and {counted(ios, 'I/O')} of"
-            f" {counted(users, 'user')} across gaps, by their counters on both sides."
+            f" {counted(users, 'user')}{'' if users_asked == span.objects else ', of any class,'}"
+            " across gaps, by their counters on both sides."
         )
 
 

@@ -216,14 +216,12 @@ class Manifest:
 
         A line may have been lost with its file, since each small file is one of a dump.
         """
-        named = [
-            dump
-            for text in self._lines_of_folders()
-            for dump in dumps_in(text)
-            if self.find(dump.dump) is None and self._is_whole(text)
-        ]
-        for dump in named:
-            self.add(next(a for a in self.written(dump.folder) if a["dump"] == dump.dump))
+        known, named = self._dumps(), list[LandedDump]()
+        for text in self._lines_of_folders():
+            (dump,) = dumps_in(text)
+            if dump.dump not in known and self._is_whole(text):
+                self.add(json.loads(text))
+                named.append(dump)
         return named
 
     def _lines_of_folders(self) -> Iterator[str]:

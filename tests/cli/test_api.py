@@ -332,4 +332,6 @@ def test_what_there_is_is_named(perf: Path):
     assert "USER_RESOURCE_UTIL" in store.reports
     with api.read(DUMP, ["sytrsp"]) as dump:
         assert "sytrsp" in repr(dump)
-        assert f"{len(dump['sytrsp'].arrow())} rows" in repr(dump["sytrsp"])
+        records = dump["sytrsp"]
+        assert f"{len(records.arrow())} rows" in repr(records)
+    assert repr(records) == "<records sytrsp>"

@@ -289,3 +289,22 @@ def test_charges_say_what_the_counters_prove_across_a_gap(cpmon: Cpmon, tmp_path
         totals.append(float(total) + sum(map(float, lost)))
     # A user who left in the gap used some of it, which no counter proves.
     assert 0 <= totals[0] - totals[1] < 0.1
+
+
+def test_the_gap_of_one_user_is_that_of_the_user(cpmon: Cpmon, tmp_path: Path):
+    lab = Path(__file__).resolve().parents[2] / "sample-data" / "small-lab" / "LAB.mon.zst"
+    for number, part in enumerate(
+        (("--until", "2003-05-06T08:05"), ("--since", "2003-05-06T08:50"))
+    ):
+        dump = tmp_path / f"{number}.mon"
+        assert cpmon("slice", lab, *part, "-o", dump).status is Status.DONE
+        assert cpmon("ingest", dump, "--store", tmp_path / "store").status is Status.DONE
+    said = [
+        " ".join(cpmon("report", *words, "--store", tmp_path / "store").text.split())
+        for words in (
+            ("user_resource_util", "--user", "LXWEB001"),
+            ("chargeback", "--class", "OTHER"),
+        )
+    ]
+    assert " of 1 user across gaps" in said[0]
+    assert " of 9 users, of any class, across gaps" in said[1]
