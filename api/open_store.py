@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
@@ -25,7 +24,6 @@ from ..store import Store
 from ..store.catalogue.answers import relations
 from ..store.catalogue.connection import Connection, connect
 from ..store.dumps.kept_layouts import layouts_of
-from ..store.results.readable_part import lazily_readable_part
 from ..store.sandbox.sandbox import Limits
 from .answers import Answers, answer, as_frame
 from .selection import Future, with_objects, with_times
@@ -78,9 +76,8 @@ class OpenStore(Answers):
     @contextmanager
     def _connected(self) -> Iterator[Connection]:
         self._use_definitions()
-        store = lazily_readable_part(self._store, _warn)
         limits = Limits(self._settings.memory_limit, self._settings.threads)
-        with connect(store, reductions(), limits) as connection:
+        with connect(self._store, reductions(), limits) as connection:
             yield connection
 
     def sql(self, query: str, **parameters: Any) -> pl.DataFrame:
@@ -198,8 +195,3 @@ def open(store: str | Path, *, config: str | Path | None = None, create: bool = 
         CpmonError: there is no store, or the settings are wrong.
     """
     return OpenStore(store, config=config, create=create)
-
-
-def _warn(notes: Sequence[str]) -> None:
-    for note in notes:
-        warnings.warn(note, stacklevel=2)

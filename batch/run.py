@@ -31,7 +31,6 @@ from ..reduce.rules.rule import Purpose, Severity, load_rules
 from ..store import Store, connect
 from ..store.catalogue.connection import Connection
 from ..store.results.lineage import lineages
-from ..store.results.readable_part import readable_part
 from ..store.results.retention import plan as prune_plan
 from ..store.results.retention import prune, retention
 from ..store.scope import ALL, Scope
@@ -154,11 +153,10 @@ class BatchRunner:
             reduce(self.store, daily, self.settings)
         if self._is_interrupted(result):
             return
-        reader = self._readable(result)
         if self.plan.batch.validate:
             with self._step("validate", result):
-                self._validate(reader, changed, result)
-        with self._step("connect", result), connect(reader, reductions()) as con:
+                self._validate(changed, result)
+        with self._step("connect", result), connect(self.store, reductions()) as con:
             if self.plan.batch.exceptions:
                 with self._step("exceptions", result):
                     self._find_exceptions(con, changed, result)
@@ -171,18 +169,6 @@ class BatchRunner:
             for system, day in unwritten:
                 for name in [system] if system else changed:
                     state.open.setdefault(name, set()).add(day)
-
-    def _readable(self, result: BatchResult) -> Store:
-        """The store without the dumps that lack files; each is noted.
-
-        In object storage this is only checked if the days of new dumps could not be reduced.
-        """
-        reader, notes = readable_part(self.store, thorough=bool(result.counts["failures"]))
-        if notes:
-            reason = "; ".join(map(str.strip, notes))
-            result.note("trouble", self.store.location, ascii_line(reason))
-            log.warning("dumps left out", reason=reason)
-        return reader
 
     def _is_interrupted(self, result: BatchResult) -> bool:
         result.interrupted = result.interrupted or self.should_stop()
@@ -218,9 +204,7 @@ class BatchRunner:
         """UTC bounds from the first to the last of the days of a system."""
         return day_bounds(min(days), max(days), find_zone(self.settings.zone(system)))
 
-    def _validate(
-        self, store: Store, changed: Mapping[str, set[date]], result: BatchResult
-    ) -> None:
+    def _validate(self, changed: Mapping[str, set[date]], result: BatchResult) -> None:
         """Validate the changed days of each system."""
         from ..reduce.rules.validation import Status, validate_spans
 
@@ -228,7 +212,7 @@ class BatchRunner:
         for system, days in sorted(changed.items()):
             since, until = self._bounds(system, days)
             scopes.append(Scope(system, since.replace(tzinfo=None), until.replace(tzinfo=None)))
-        for validation in validate_spans(store, scopes, self.settings):
+        for validation in validate_spans(self.store, scopes, self.settings):
             system = str(validation.coverage.scope.system)
             for outcome in validation.of(Status.FAILED):
                 severity, rule = str(outcome.rule.severity), outcome.rule.id

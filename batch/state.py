@@ -23,7 +23,6 @@ from ..core.errors import BusyError
 from ..ingest.findings import Code
 from ..store.dumps.store import Store
 from ..store.files.disk import replace_durably, writing
-from ..store.results.readable_part import readable_part
 from .inbox import Candidate, Observation
 from .result import BatchResult
 
@@ -110,8 +109,7 @@ class State(msgspec.Struct):
         for totals in self.systems.values():
             totals.dumps = totals.records = 0
         self.findings.clear()
-        reader, _ = readable_part(store, thorough=True)
-        for about in reader.abouts(reader.dumps()):
+        for about in store.abouts(store.dumps()):
             self.count(about)
 
     def save(self, folder: Path) -> None:

@@ -15,6 +15,7 @@ from cpmon.generate import load_scenario, write_run
 from cpmon.reduce.reductions.reductions import tables_of
 from cpmon.reduce.rules.rule import Purpose, load_rules
 from cpmon.store import Store, connect
+from cpmon.store.check import rebuild
 
 from .copies import copy_dump
 from .process import command
@@ -81,9 +82,9 @@ def measure(folder: Path, dumps: int, repetitions: int) -> list[Section]:
 def _store(place: Path, dump: Path, count: int) -> Path:
     """A reduced store with so many dumps."""
     command("ingest", str(dump), "--store", str(place))
-    (folder,) = place.glob("records/*/*/*")
+    (folder,) = place.glob("records/*/*/*/*")
     copy_dump(folder, (number * PACE for number in range(1, count)), _read())
-    Store(place).manifest.rebuild()
+    rebuild(Store(place))
     command("reduce", *REDUCTIONS, "--jobs", str(os.cpu_count()), "--store", str(place))
     return place
 
@@ -103,7 +104,7 @@ def _reduce_next(store: Path, repetitions: int) -> float:
     costs = []
     for number in range(len(dumps), len(dumps) + repetitions):
         copy_dump(first, [number * PACE], _read())
-        Store(store).manifest.rebuild()
+        rebuild(Store(store))
         costs.append(_cpu(("reduce", *REDUCTIONS), store))
     return min(costs)
 

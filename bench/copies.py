@@ -10,7 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from pathlib import Path
 
-import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,7 +19,7 @@ from cpmon.core.grace_period import INSIDE
 from cpmon.store import Store
 from cpmon.store.dumps.landed_dump import ABOUT, interval_facts, line
 from cpmon.store.dumps.staging import settings
-from cpmon.store.results.entries import METADATA, Entry
+from cpmon.store.results.entries import Entries
 
 TIMES = ("tod", "tod_us", "interval_end", "interval_end_us")
 """Columns that are later in a copy; the clocks in fields stay, but for `CLOCKS`."""
@@ -37,7 +36,7 @@ def copy_dump(
     The manifest of the store does not know the copies: it is to be made again.
 
     Args:
-        folder: of the dump, below `records/system=.../date=.../`.
+        folder: of the dump, `records/system=.../date=.../dump=.../<token>`.
         moved: tables that are written anew, all by default; the others are linked, and keep their
             times: nobody may ask for them.
     """
@@ -49,12 +48,12 @@ def copy_dump(
             tables[path.name] = file.read(), _most_rows(file)
         else:
             links.append(path)
-    system = folder.parent.parent
+    system, records = folder.parents[2], folder.parents[3]
     first, last = (datetime.fromisoformat(about[key]) for key in ("first_tod", "last_tod"))
 
     def copy(delay: timedelta) -> None:
         name = hashlib.blake2b(f"{about['dump']}{delay}".encode(), digest_size=16).hexdigest()
-        target = system / f"date={(first + delay).date()}" / f"dump={name}"
+        target = system / f"date={(first + delay).date()}" / f"dump={name}" / folder.name
         target.mkdir(parents=True)
         for file, (table, rows) in tables.items():
             later = _later(table, delay)
@@ -63,6 +62,7 @@ def copy_dump(
             os.link(path, target / path.name)
         changes = {
             "dump": name,
+            "folder": str(target.relative_to(records.parent)),
             "first_tod": (first + delay).isoformat(),
             "last_tod": (last + delay).isoformat(),
             "landed_on": str((first + delay).date()),
@@ -98,17 +98,17 @@ def _later(table: pa.Table, delay: timedelta) -> pa.Table:
 
 def pieces(store: Store) -> dict[str, bytes]:
     """The rows of all results of a store, of each day for itself whatever file has them."""
-    folder, found = store.root / "reduced", {}
-    for file in sorted(folder.rglob("*.parquet")):
+    found = {}
+    for entry in sorted(Entries(store).all(), key=lambda entry: entry.file):
+        folder, file = store.root / "reduced", store.root / entry.file
         table = pq.ParquetFile(file).read()
-        entry = msgspec.json.decode(table.schema.metadata[METADATA.encode()], type=Entry)
         for piece in entry.pieces():
             ends = pc.subtract(table["interval_end"], pa.scalar(INSIDE))
             rows = table.filter(pc.equal(ends.cast(pa.date32()), pa.scalar(piece.day)))
             name = ".".join(filter(None, [f"{piece.day}-{piece.version}", piece.shifts]))
             found[str(file.parent.relative_to(folder) / f"{name}.parquet")] = _bytes(rows)
         if not entry.days:
-            found[file.name] = _bytes(table)
+            found[f"{entry.result}-{entry.version}"] = _bytes(table)
     return found
 
 

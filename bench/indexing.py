@@ -15,6 +15,7 @@ from cpmon.reduce.page.page import index_page, index_part, render_index
 from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store, connect
 from cpmon.store.catalogue.connection import Connection
+from cpmon.store.check import rebuild
 
 from .copies import copy_dump
 from .process import command
@@ -64,9 +65,9 @@ def _store(place: Path, days: int) -> Path:
     (alone := place / "alone").mkdir()  # away from its run file
     store = place / "store"
     command("ingest", str(shutil.copy(dump, alone)), "--store", str(store))
-    (landed,) = store.glob("records/*/*/*")
+    (landed,) = store.glob("records/*/*/*/*")
     copy_dump(landed, (timedelta(days=number) for number in range(1, days)))
-    Store(store).manifest.rebuild()
+    rebuild(Store(store))
     command("reduce", *REDUCTIONS, "--store", str(store))
     return store
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from cpmon.generate import load_scenario, write_run
 from cpmon.store import Store
+from cpmon.store.check import rebuild
 
 from .copies import copy_dump, pieces
 from .machine import MEGA
@@ -69,7 +70,7 @@ def measure(folder: Path, intervals: int, days: int, repetitions: int) -> list[S
 def _days(place: Path, dump: Path, days: int) -> Path:
     """A store of so many days, one of them landed and the others copied."""
     command("ingest", str(dump), "--store", str(place))
-    (folder,) = place.glob("records/*/*/*")
+    (folder,) = place.glob("records/*/*/*/*")
     copy_dump(folder, (timedelta(days=day) for day in range(1, days)))
-    Store(place).manifest.rebuild()
+    rebuild(Store(place))
     return place

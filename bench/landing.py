@@ -72,7 +72,7 @@ def decoded_tables(dump: Path) -> Tables:
 
 def check_same(store: Path, folder: Path) -> None:
     """Raise AssertionError unless the one dump of a store has the tables of the folder."""
-    landed = next(store.glob("records/*/*/*"))
+    landed = next(store.glob("records/*/*/*/*"))
     for file in sorted(folder.glob("*.parquet")):
         if not _read(landed / file.name).equals(_read(file)):
             raise AssertionError(f"{file.stem} did not land as it was decoded")

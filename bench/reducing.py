@@ -14,6 +14,7 @@ from cpmon.generate import load_scenario, write_run
 from cpmon.reduce.reductions.reductions import reductions
 from cpmon.reduce.reports.report_names import find_report, report_names
 from cpmon.store import Store, connect
+from cpmon.store.check import rebuild
 
 from .copies import copy_dump
 from .machine import MEGA
@@ -121,9 +122,9 @@ def measure_days(folder: Path, counts: Sequence[int], repetitions: int) -> list[
     for count in counts:
         store = place / str(count)
         command("ingest", str(dump), "--store", str(store))
-        (landed,) = store.glob("records/*/*/*")
+        (landed,) = store.glob("records/*/*/*/*")
         copy_dump(landed, (timedelta(days=day) for day in range(1, count)))
-        Store(store).manifest.rebuild()
+        rebuild(Store(store))
         for _ in range(repetitions if count < counts[-1] else 1):
             shutil.rmtree(store / "reduced", ignore_errors=True)
             seconds[count] = min(seconds.get(count, inf), _processor_seconds(store))

@@ -19,6 +19,7 @@ from cpmon.spark import Fleet
 from cpmon.spark.fleet import session
 from cpmon.store import Store
 from cpmon.store.catalogue.connection import Connection
+from cpmon.store.check import rebuild
 
 from .copies import copy_dump
 from .machine import MEGA
@@ -77,9 +78,9 @@ def _store(place: Path, days: int, intervals: int) -> tuple[Path, int]:
     dump = write_run(load_scenario(SCENARIO), RUN, place, intervals=intervals, compression=None)
     store = place / "store"
     command("ingest", str(dump.dump), "--store", str(store))
-    (landed,) = store.glob("records/*/*/*")
+    (landed,) = store.glob("records/*/*/*/*")
     copy_dump(landed, (timedelta(days=day) for day in range(1, days)))
-    Store(store).manifest.rebuild()
+    rebuild(Store(store))
     return store, days * dump.dump.stat().st_size
 
 

@@ -7,7 +7,6 @@ Status: 0 done, 1 internal error, 2 usage, 3 done with warnings or findings, 4 v
 from __future__ import annotations
 
 import atexit
-import functools
 import importlib
 import io
 import os
@@ -23,7 +22,6 @@ import click
 
 from ..core import __version__
 from ..core.interrupts import hear_interrupts
-from .site_settings import Invocation
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -204,7 +202,7 @@ def main() -> None:
 def run(arguments: list[str]) -> Status:
     """Run one command line; errors are printed to standard error."""
     try:
-        status = _run_command(arguments)
+        status = cpmon.main(arguments, prog_name="cpmon", standalone_mode=False)
         sys.stdout.flush()
         return Status(status) if isinstance(status, int) else Status.DONE
     except click.ClickException as error:
@@ -226,25 +224,6 @@ def run(arguments: list[str]) -> Status:
         allow_pandas()
     click.echo("interrupted", err=True)
     return Status.INTERRUPTED
-
-
-def _run_command(arguments: list[str]) -> Any:
-    """Run a command; once more if files have disappeared meanwhile."""
-    command = Invocation()
-    start = functools.partial(
-        cpmon.main, arguments, prog_name="cpmon", standalone_mode=False, obj=command
-    )
-    try:
-        return start()
-    except (click.ClickException, click.Abort, BrokenPipeError):
-        raise
-    except Exception as error:
-        may_succeed, notes = command.may_succeed(error)
-        if not may_succeed:
-            raise
-    for note in notes:
-        click.echo(_printable(note), err=True)
-    return start()
 
 
 def _print_no_more() -> None:

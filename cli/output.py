@@ -22,7 +22,7 @@ from ..config.formats import BINARY, name_contradicts, suffix_of
 from ..core.atomic import replacing
 from ..core.errors import CpmonError, DumpError, StoreError
 from ..core.text import for_screen, printable
-from .site_settings import CONFIG, READ, invocation, settings, store_at
+from .site_settings import CONFIG, READ, settings, store_at
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -89,7 +89,6 @@ class Output:
             write_file(self.file, parts)
             return
         for part in parts:
-            invocation().has_printed = True
             sys.stdout.buffer.write(part)
             sys.stdout.buffer.flush()
 
@@ -104,7 +103,6 @@ class Output:
         if not (self.is_screen and is_long):
             self.write(data)
             return
-        invocation().has_printed = True
         click.echo_via_pager(for_screen(printable(data.decode(errors="replace"))), color=True)
 
     @property
@@ -133,11 +131,8 @@ def read_input() -> str:
     Raises:
         CpmonError: it is not text.
     """
-    command = invocation()
     try:
-        if command.standard_input is None:
-            command.standard_input = sys.stdin.read()
-        return command.standard_input
+        return sys.stdin.read()
     except UnicodeDecodeError as error:
         raise CpmonError(
             "standard input is no text in UTF-8", found=f"byte {error.object[error.start]:#04x}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,54 +13,6 @@ if TYPE_CHECKING:
     from ..store import Store
     from ..store.catalogue.connection import Connection
     from ..store.sandbox.sandbox import Limits
-
-
-@dataclass
-class Invocation:
-    """A command line that is run, possibly twice.
-
-    Attributes:
-        readers: folder -> the opened store, without dumps that lack files.
-        states: folder -> version of its manifest when it was opened.
-        standard_input: the text read from it, if any.
-        has_printed: something was written to standard output.
-    """
-
-    readers: dict[Path, Store] = field(default_factory=dict)
-    states: dict[Path, str] = field(default_factory=dict)
-    standard_input: str | None = None
-    has_printed: bool = False
-
-    def read(self, folder: Path, store: Store) -> None:
-        """Remember an opened store."""
-        self.readers[folder], self.states[folder] = store, store.manifest.version
-
-    def may_succeed(self, error: Exception) -> tuple[bool, list[str]]:
-        """Whether the command may succeed if it runs again, with notes.
-
-        It may if a store has changed since, for instance because a merge of months removed files
-        before they were read; and if dumps lack files, because readers then skip those dumps.
-
-        Args:
-            error: the error of the command. Files are only checked if it may be about one.
-        """
-        from ..store.results.readable_part import readable_part
-        from ..store.views.database import is_about_files
-
-        if self.has_printed or not self.readers or not is_about_files(error):
-            return False, []
-        notes, has_changed = list[str](), False
-        for folder, store in [*self.readers.items()]:
-            has_changed |= self.states[folder] != store.manifest.version
-            part, of_store = readable_part(store, thorough=True)
-            self.read(folder, part)
-            notes += of_store
-        return has_changed or bool(notes), notes
-
-
-def invocation() -> Invocation:
-    """The state of the running command."""
-    return click.get_current_context().ensure_object(Invocation)
 
 
 CONFIG = "cpmon.config"
@@ -109,27 +61,6 @@ def store_at(folder: Path) -> Store:
     return stores[folder]
 
 
-def reader_at(folder: Path) -> Store:
-    """The store in a folder for reading: dumps that lack files are left out, with a note.
-
-    Raises:
-        CpmonError: there is no store.
-    """
-    from ..store.results.readable_part import lazily_readable_part
-
-    if folder not in invocation().readers:
-        store = lazily_readable_part(store_at(folder), lambda notes: print_notes(*notes))
-        invocation().read(folder, store)
-    return invocation().readers[folder]
-
-
-def say_what_is_missing(store: Store) -> None:
-    """Print a note for each dump that lacks files, after a read error."""
-    from ..store.results.readable_part import readable_part
-
-    print_notes(*readable_part(store, thorough=True)[1])
-
-
 def print_notes(*notes: str) -> None:
     """Print notes and warnings to standard error."""
     from ..core.text import printable
@@ -151,7 +82,7 @@ def opened(store: Path) -> Connection:
     from ..store import connect
 
     warn_of_exposure(store)
-    connection = connect(reader_at(store), reductions(), limits(store))
+    connection = connect(store_at(store), reductions(), limits(store))
     context = click.get_current_context().find_root()
     if not context.meta.get(HELD):
         context.meta[HELD] = True

@@ -15,7 +15,7 @@ from ..config.moments import EXAMPLES, TypedSpan, local_text, parse_moment, pars
 from ..core.errors import CpmonError
 from .options import Parsed, Text, run_option, system_option
 from .output import Command, say
-from .site_settings import opened, reader_at, settings
+from .site_settings import opened, settings, store_at
 
 if TYPE_CHECKING:
     from ..ingest.container.source import Container
@@ -162,7 +162,7 @@ def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
                 selection["since"],
                 selection["until"],
                 zone,
-                lambda: day_of_store(reader_at(values["store"]), zone, **named),
+                lambda: day_of_store(store_at(values["store"]), zone, **named),
             )
             since, until = bounds_of_ends(span.since, span.until)
             selection |= {"since": since, "until": until}
@@ -197,7 +197,7 @@ def zone_of_system(location: Path, selection: Mapping[str, Any]) -> str:
     from ..store.runs.runs import system_of_run
 
     run, system = selection["run"], selection["system"]
-    system = system or (run and system_of_run(reader_at(location), run))
+    system = system or (run and system_of_run(store_at(location), run))
     with opened(location) as connection:
         rows = connection.execute(
             "SELECT system, arg_max(zone_s, last_tod) FROM meta.dump"

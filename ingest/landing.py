@@ -10,7 +10,7 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -19,11 +19,10 @@ from typing import Any
 from msgspec.structs import asdict
 
 from ..core import __version__
-from ..core.errors import CpmonError, StoreError, UnreadableError
+from ..core.errors import CpmonError, StoreError
 from ..schemas.registry import site_folder, use
 from ..schemas.release import base_release
 from ..schemas.unplaced import Places, fingerprint_with, layouts_with
-from ..store.dumps.incomplete import Repaired, incomplete_dumps, repair
 from ..store.dumps.kept_layouts import keep_layouts
 from ..store.dumps.landed_dump import LandedDump
 from ..store.dumps.staging import Staging
@@ -48,7 +47,6 @@ class Landed:
 
     `already`: the store had its bytes before, so that at most its run was written; `system` is then
     the name that they landed under. `not_assumed`: places of the run file that it landed without.
-    `repaired`: how missing files of it were repaired.
     """
 
     dump: str
@@ -59,7 +57,6 @@ class Landed:
     run: Run | None = None
     run_changed: bool = False
     not_assumed: Places = ()
-    repaired: Repaired | None = None
 
 
 def ingest(  # noqa: PLR0913 - most are options of the command
@@ -138,18 +135,11 @@ def landed_before(path: str | Path, store: Store) -> LandedDump | None:
 
 
 def _landed_before(path: str | Path, store: Store) -> Landed | None:
-    """What landed before, unless tables of it are missing: then it is to land again."""
     dump = landed_before(path, store)
-    if dump is None:
+    about = store.about(dump.dump) if dump else None
+    if dump is None or about is None:
         return None
-    missing = incomplete_dumps(store, {dump.folder})
-    if not all(each.can_be_mended for each in missing if each.dump == dump):
-        return None
-    repaired = repair(store, {dump.folder}) if missing else None
-    about = store.about(dump.dump)
-    if about is None:
-        return None
-    return Landed(dump.dump, dump.system, True, about, Findings(), repaired=repaired)
+    return Landed(dump.dump, dump.system, True, about, Findings())
 
 
 def write_tables(
@@ -237,10 +227,8 @@ def _publish(
     _refuse_another(store, about)
     keep_layouts(store.files)
     day = moment(first_us or 0).date()
-    before = store.manifest.find(source.identity)
-    repaired = repair(store, {before.folder}) if before else None
-    fresh = store.publish(staged, about, day)
-    return Landed(source.identity, name, not fresh, about, findings, repaired=repaired)
+    fresh = store.land(staged, about, day)
+    return Landed(source.identity, name, not fresh, about, findings)
 
 
 def _refuse_another(store: Store, about: Mapping[str, Any]) -> None:
@@ -279,15 +267,9 @@ def _at_the_same_time(store: Store, about: Mapping[str, Any]) -> Iterator[dict[s
             continue
         if dump.begins > last_day or max(dump.days, default=dump.begins) < first_day:
             continue
-        with suppress(UnreadableError):  # `cpmon store repair` tells; it hinders no other dump
-            other = store.about(dump.dump)
-            if (
-                other
-                and other["first_tod"]
-                and other["first_tod"] < last
-                and first < other["last_tod"]
-            ):
-                yield other
+        other = store.about(dump.dump)
+        if other and other["first_tod"] and other["first_tod"] < last and first < other["last_tod"]:
+            yield other
 
 
 def _several(reader: Reader) -> CpmonError | None:

@@ -44,12 +44,11 @@ from ..reduce.reductions.reductions import reductions
 from ..store import Store, connect
 from ..store.catalogue.answers import ask
 from ..store.catalogue.connection import Connection, systems_of
-from ..store.results.readable_part import readable_part
 from ..store.runs.classes import FILE as CLASSES
 from ..store.runs.runs import FOLDER as RUNS
 from ..store.runs.runs import stored_run, system_of_run
 from ..store.sandbox.sandbox import MEMORY, Limits
-from ..store.views.database import is_about_files, storage_error
+from ..store.views.database import storage_error
 from .addresses import (
     OBJECT,
     SPAN,
@@ -284,30 +283,21 @@ class Site:
         return self.measured.get(run, system) == system
 
     def _with(self, job: Job, work: Callable[[Connection, Job], Result]) -> Result:
-        """Does some work on a new connection; once more if files went away meanwhile.
+        """Does some work on a new connection.
 
         Raises:
             CpmonError: it cannot be done.
             ReaderLeft: it was cancelled.
         """
         try:
-            return self._once(Store(self.folder), job, work)
-        except Exception as error:
+            limits = Limits(self.settings.memory_limit or MEMORY, self.settings.threads)
+            store = Store(self.folder)
+            with connect(store, reductions(), limits.share(2 * self.threads)) as connection:
+                job.use(connection)
+                return work(connection, job)
+        except Exception as error:  # noqa: BLE001 - raised as what it means
             job.check()
-            if too_much := memory_error(error):
-                raise too_much from None
-            if not is_about_files(error):
-                raise
-        try:
-            return self._once(readable_part(Store(self.folder), thorough=True)[0], job, work)
-        except Exception as error:  # noqa: BLE001
-            raise storage_error(error) or memory_error(error) or error from None
-
-    def _once(self, store: Store, job: Job, work: Callable[[Connection, Job], Result]) -> Result:
-        limits = Limits(self.settings.memory_limit or MEMORY, self.settings.threads)
-        with connect(store, reductions(), limits.share(2 * self.threads)) as connection:
-            job.use(connection)
-            return work(connection, job)
+            raise memory_error(error) or storage_error(error) or error from None
 
     def _index(self, con: Connection, chosen: Mapping[str, str]) -> bytes:
         return index_page(self._parts(con, chosen), "query")

@@ -14,7 +14,7 @@ length is the median of all its intervals, and the second part is all of its dum
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 
@@ -85,23 +85,6 @@ class Basis:
 
     samples: tuple[LandedDump, ...]
     others: tuple[LandedDump, ...]
-
-    def as_of_now(self, dumps: Iterable[LandedDump]) -> Basis:
-        """The same dumps as they are in a store by now: a merge of months moves their files.
-
-        Args:
-            dumps: all dumps of the store.
-        """
-        now = {dump.dump: dump for dump in dumps}
-        samples, others = (
-            tuple(now.get(dump.dump, dump) for dump in some) for some in (self.samples, self.others)
-        )
-        return Basis(samples, others)
-
-    @property
-    def pruned(self) -> frozenset[str]:
-        """Names of the dumps whose samples were pruned."""
-        return frozenset(dump.dump for dump in self.samples if dump.pruned)
 
 
 def basis_of(dumps: Sequence[LandedDump], scope: Scope) -> Basis:

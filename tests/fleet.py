@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Collection, Mapping
 from datetime import timedelta
 from pathlib import Path
@@ -10,6 +11,8 @@ from bench.copies import copy_dump
 from cpmon.generate import damaged, load_scenario, parse_damage, write_run
 from cpmon.ingest import ingest
 from cpmon.store import Store
+from cpmon.store.check import rebuild
+from cpmon.store.dumps.manifest import Manifest
 
 SYSTEMS = {"PRODA": (1, 2), "PRODB": (1, 3)}
 """Days behind the first that each system has as well."""
@@ -34,5 +37,12 @@ def fleet(
             dump.write_bytes(b"".join(damaged([data], kinds, 0, len(data))))
         landed = ingest(dump, store, system=system)
         copy_dump(Path(str(store.find(landed.dump))), (timedelta(days=day) for day in days))
-    store.manifest.rebuild()
+    rebuild(store)
     return store
+
+
+def rebuilt(store: Store) -> None:
+    """Make the manifest again from the files of dumps and results alone."""
+    shutil.rmtree(store.root / "manifest")
+    store.manifest = Manifest(store.files)  # whose numbers begin again
+    rebuild(store)

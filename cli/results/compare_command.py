@@ -14,7 +14,7 @@ from ...core.text import megabytes
 from .. import completion
 from ..options import format_option, listing_option, output_option, run_option, store_option
 from ..output import FileOrName, Output, say, write_file
-from ..site_settings import opened, reader_at, settings
+from ..site_settings import opened, settings, store_at
 from ..spans import day_of_store, read_span, span_options
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def _part(
     from ...config.moments import find_zone
     from ...store.runs.runs import system_of_run
 
-    reader = reader_at(store)
+    reader = store_at(store)
     zone = find_zone(settings().zone(system_of_run(reader, run)))
     span = read_span(since, until, zone, lambda: day_of_store(reader, zone, run=run))
     return span.since, span.until

@@ -10,7 +10,7 @@ import click
 
 from ..options import choice_option, format_option, output_option, run_option, store_option
 from ..output import Output, say_notes
-from ..site_settings import opened, reader_at, settings
+from ..site_settings import opened, settings, store_at
 from ..spans import TYPED_MOMENT, day_of_store, printed_zone, selection_options, zone_option
 
 
@@ -74,7 +74,7 @@ def command(
     printed = printed_zone(zone, store, selection)
     named = {key: selection[key] for key in ("system", "run")}
     if moment:
-        day = day_of_store(reader_at(store), printed, **named)
+        day = day_of_store(store_at(store), printed, **named)
         selection = {**named, "moment": parse_moment(moment, printed, datetime.now(UTC), day)}
     with opened(store) as connection:
         explanation = explain(

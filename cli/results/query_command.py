@@ -21,7 +21,7 @@ from ..options import (
     store_option,
 )
 from ..output import Output, read_input
-from ..site_settings import opened, reader_at, settings, warn_of_exposure
+from ..site_settings import opened, settings, store_at, warn_of_exposure
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -127,7 +127,7 @@ def _ask_spark(
     from ...spark.fleet import Fleet, session
 
     warn_of_exposure(store)
-    place = reader_at(store)
+    place = store_at(store)
     guarded(sql, lambda _, name: name, values)  # check first: Spark takes seconds to start
     with session(master) as spark:
         yield Fleet(spark, place).answer(sql, values)

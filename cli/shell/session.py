@@ -57,7 +57,7 @@ class Session:
         Raises:
             CpmonError: the store cannot be opened.
         """
-        state = self.store.state, run_names(self.store), classes_text(self.store)
+        state = self.store.dumps(), run_names(self.store), classes_text(self.store)
         if self._connection is None or state != self._state:
             self.close()
             self._connection, self._state = self.open(), state

@@ -10,7 +10,7 @@ import click
 
 from ..options import limit_options, output_options, store_option
 from ..output import Output
-from ..site_settings import opened, reader_at
+from ..site_settings import opened, store_at
 
 
 @click.command("shell")
@@ -34,7 +34,7 @@ def command(store: Path, out: Output) -> None:
     from .prompt import run_prompt, run_script
     from .session import Session
 
-    with closing(Session(lambda: opened(store), reader_at(store), out)) as session:
+    with closing(Session(lambda: opened(store), store_at(store), out)) as session:
         if sys.stdin.isatty():
             click.echo("Statements end with a semicolon; .help tells more.", err=True)
             run_prompt(session)

@@ -20,7 +20,7 @@ from ..output import (
     write_file,
     written_to,
 )
-from ..site_settings import opened, reader_at
+from ..site_settings import opened, store_at
 from ..spans import UTC_ZONE, day_of_store, read_span, span_options
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def export(
     from ...store.export.database_file import write_database
     from ...store.scope import Scope
 
-    span = read_span(since, until, day=lambda: day_of_store(reader_at(store), UTC_ZONE, system))
+    span = read_span(since, until, day=lambda: day_of_store(store_at(store), UTC_ZONE, system))
     scope = Scope(system, *bounds_of_ends(span.since, span.until))
     with opened(store) as connection:
         chosen = _chosen(connection, relations)
@@ -172,7 +172,7 @@ def _register(store: Path, folder: Path) -> None:
     from ...store.export.iceberg import export as run
 
     need_folder(store, "an export to Iceberg")
-    tables = list(run(reader_at(store), reductions(), folder))
+    tables = list(run(store_at(store), reductions(), folder))
     changed = [table for table in tables if table.added or table.removed]
     for table in changed:
         say(f"{table.name}: {counted(table.added, 'file')} added, {table.removed:,} removed")

@@ -15,7 +15,7 @@ from ...core.text import counted, megabytes
 from ..dump.dump_output import container_option
 from ..main import Status, report_failure, status_of, worse, worst_status
 from ..options import Name, dump_arguments, engine_options, release_option, store_option
-from ..output import bar, say, say_notes
+from ..output import bar, say
 from ..site_settings import settings
 
 if TYPE_CHECKING:
@@ -170,8 +170,6 @@ def _report(dump: Path, landed: Landed, seconds: float, system: str | None) -> S
         speed = f"{megabytes(size)} in {seconds:.1f} s ({size / 1e6 / seconds:,.0f} MB/s)"
         summary = f"landed as {landed.dump[:12]}, system {landed.system}"
         summary += f", {counted(about['intervals'], 'interval')}, {rows}, {speed}"
-    if landed.repaired:
-        say_notes(landed.repaired.texts())
     say(f"{dump}: {summary}")
     if landed.run:
         say(f"  run {landed.run.run_id}{'' if landed.run_changed else ' (as before)'}")

@@ -12,8 +12,8 @@ from ...core.text import counted
 from .. import completion
 from ..main import Status, report_failure
 from ..options import DAY, Text, engine_options, store_option
-from ..output import bar, say, say_notes
-from ..site_settings import say_what_is_missing, settings, store_at
+from ..output import bar, say
+from ..site_settings import settings, store_at
 from ..spans import read_span, span_options, whole_day
 
 if TYPE_CHECKING:
@@ -66,7 +66,6 @@ def command(
     selection = DaySelection(systems, frozenset(days), whole_day(span.since), whole_day(span.until))
     with bar("reducing", units="results") as advance:
         reduced = reduce_selected(store_at(store), names, settings(), selection, engine, advance)
-    say_notes(reduced.notes)
     for done in reduced.done:
         say(str(done))
     if engine or selection or reduced.failures:
@@ -77,6 +76,4 @@ def command(
         units, systems_of = counted(reduced.units, "unit"), counted(reduced.systems, "system")
         say(f"{units} of {systems_of} reduced{by} in {reduced.seconds:.1f} s{lost}")
     failed = [report_failure(f.name, f.error) for f in reduced.failures]
-    if failed:
-        say_what_is_missing(store_at(store))
     return max(failed, default=Status.DONE)

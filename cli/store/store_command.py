@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import UTC, date, datetime
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from ...core.text import counted
 from ..main import Status, report_failure
 from ..options import DAY, folder_option, output_options, pairs, store_option
 from ..output import TARGET_FILE, Output, check_target, parents_option, say, written_to
-from ..site_settings import reader_at, say_what_is_missing, settings, store_at, warn_of_exposure
+from ..site_settings import settings, store_at, warn_of_exposure
 from .export_command import export
 
 
@@ -39,34 +40,78 @@ def info(store: Path, out: Output) -> None:
     from ...reduce.reductions.reductions import reductions
     from ...store.results.usage import usage
 
-    _ = reader_at(store).left_out  # prints notes
     rows = usage(store_at(store), reductions())
     if exposed := warn_of_exposure(store):
         rows.append({**dict.fromkeys(rows[0]), "what": "access", "system": "", "note": exposed})
     out.write_rows(rows)
 
 
+@command.command("check", short_help="Find what is damaged or missing.")
+@store_option
+@output_options
+def check(store: Path, out: Output) -> Status:
+    """List what is damaged or missing of the files of a store, and what to do about it.
+
+    It looks at the names, begins and ends of files; cpmon validate looks at values. Dumps that no
+    part of the manifest names any more are listed as well.
+
+    \b
+    Example:
+      cpmon store check --store perf/
+    """
+    from ...store.check import check as run
+
+    problems = [*run(store_at(store))]
+    if not problems:
+        say(f"{store}: all its files are there and can be read")
+        return Status.DONE
+    out.write_rows([asdict(problem) for problem in problems])
+    return Status.WARNINGS
+
+
+@command.command("drop", short_help="Take a dump or a result out.")
+@store_option
+@click.argument("names", nargs=-1, required=True, metavar="DUMP...")
+def drop(store: Path, names: tuple[str, ...]) -> None:
+    """Take dumps out of a store, so that they can be ingested again or are in no answer any more.
+
+    DUMP is the beginning of its identity, as cpmon ingest and store check print it; or a file or
+    folder of results, as store check prints it, which cpmon reduce then computes again. Readers
+    that have begun before have the files for another day.
+
+    \b
+    Examples:
+      cpmon store drop 3f1c9a2b --store perf/
+      cpmon store drop reduced/users_by_time --store perf/
+    """
+    from ...store.check import drop as run
+
+    place = store_at(store)
+    place.clean()
+    for text in run(place, names):
+        say(text)
+
+
 @command.command("rebuild", short_help="Make the manifest again.")
 @store_option
 def rebuild(store: Path) -> None:
-    """Make the manifest of a store again, from the files of its dumps and of kept results.
+    """Make the manifest of a store again, from what is readable of it and the files beside dumps.
 
-    No data is touched.
+    Dumps that are whole and that nothing names are in the store again. No data is touched.
 
     \b
     Example:
       cpmon store rebuild --store perf/
     """
-    from ...store.results import entries
+    from ...store.check import rebuild as run
 
     place = store_at(store)
     place.clean()
-    # In object storage the manifest is the truth.
-    if place.files.is_local or not place.manifest.is_readable:
-        place.manifest.rebuild()
-    if place.files.is_local or not entries.are_readable(place):
-        entries.rebuild(place)
-    say_what_is_missing(place)
+    dumps, results = run(place)
+    for dump in dumps:
+        say(f"dump {dump[:12]} is named again")
+    if results:
+        say(f"{counted(results, 'file')} of results named again")
     say(f"{place.files.location}: manifest of {counted(len(place.dumps()), 'dump')} made again")
 
 
@@ -101,53 +146,25 @@ def catalogue(store: Path, output: Path) -> None:
     say(f"{output}: {counted(views, 'view')}")
 
 
-@command.command("repair", short_help="Put aside what cannot be read.")
-@store_option
-def repair(store: Path) -> None:
-    """Drop the dumps of a store whose files are missing or damaged, so that they can land again.
-
-    Questions leave out such a dump as a whole, and print a note that names it. Where only dump.json
-    is missing or damaged it is written again from the manifest, and the dump stays. Runs and kept
-    results that cannot be read are put aside as well; cpmon reduce computes such results again. A
-    dump whose line in the manifest was lost gets it again.
-
-    Nothing is deleted: what is dropped is moved to the folder aside of the store, except that what
-    is left of a dump in object storage stays where it is. What is whole is not touched.
-
-    \b
-    Example:
-      cpmon store repair --store perf/
-    """
-    from ...store.dumps.incomplete import repair as run
-    from ...store.results.readable_part import put_damaged_aside
-
-    place = store_at(store)
-    place.clean()
-    done = run(place)
-    texts = [*done.texts(), *put_damaged_aside(place)]
-    for text in texts:
-        say(text)
-    if not texts:
-        say(f"{place.files.location}: all its files are there and can be read")
-    elif done.dropped:
-        where = f"in {place.files.uri('aside')}" if place.files.is_local else "where it was"
-        say(f"what was left of dropped dumps is {where}; nothing reads it")
-
-
 @command.command("compact", short_help="Merge the results and dumps of months that are over.")
 @store_option
 def compact(store: Path) -> Status:
     """Merge the kept results and the landed dumps of months that are over.
 
     Of a reduction and level, and of a table of a system's dumps, one file is left of each month,
-    not 30. A dump that lands late is merged by the next time. It needs room for a month of dumps
-    beside them. `cpmon reduce` merges results too, when it has computed what is missing.
+    not 30. A dump that lands late is merged by the next time. `cpmon reduce` merges results too,
+    when it has computed what is missing.
+
+    What was merged stays for a day, for readers that have begun before, so that the dumps of these
+    months need twice their room meanwhile. The next change of the month removes it, and so do this
+    command and cpmon store prune, which also remove what killed processes left.
 
     \b
     Example:
       cpmon store compact --store perf/
     """
     from ...reduce.reductions.reductions import reductions
+    from ...store.check import collect_garbage
     from ...store.dumps.compaction import compact as merge_dumps
     from ...store.dumps.compaction import months, size
     from ...store.results.lineage import lineages
@@ -157,14 +174,13 @@ def compact(store: Path) -> Status:
 
     place, views = store_at(store), reductions()
     place.clean()
+    collect_garbage(place)
     merged, due = merge(place, lineages(views), limits(store)), months(place)
     with bar(f"merging dumps of {store}", sum(size(place, month) for month in due)) as advance:
         done = merge_dumps(place, due, advance)
     dumps = f"{counted(done.dumps, 'dump')} of {counted(done.months, 'month')}"
     say(f"{store}: {counted(merged, 'file')} of results merged, {dumps}")
     failed = [report_failure(month, error) for month, error in done.failures.items()]
-    if failed:
-        say_what_is_missing(place)
     return max(failed, default=Status.DONE)
 
 
@@ -194,6 +210,7 @@ def prune(
       cpmon store prune --store perf/ --keep interval=30d --raw 90d
     """
     from ...reduce.reductions.reductions import reductions
+    from ...store.check import collect_garbage
     from ...store.results.retention import plan, retention
     from ...store.results.retention import prune as remove
 
@@ -213,6 +230,7 @@ def prune(
 
     if not dry_run:
         place_of_store.clean()
+        collect_garbage(place_of_store)
     obsolete = plan(place_of_store, reductions(), retention(lengths, place), today)
     size = obsolete.bytes(place_of_store)
     for level, pieces in obsolete.results.items():

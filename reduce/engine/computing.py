@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -38,7 +37,6 @@ from .planning import (
     Done,
     RollupJob,
     Site,
-    Unit,
     UnitJob,
     rolled_up,
 )
@@ -111,8 +109,7 @@ class _Computation:
             name: [Result(self.kept[name], is_one_of(days_of(e)) if e.days else "true") for e in es]
             for name, es in by_name.items()
         }
-        unit = self._as_of_now(job)
-        self.database.restrict_to_unit(unit, itertools.chain(*results.values()))
+        self.database.restrict_to_unit(job.unit, itertools.chain(*results.values()))
         if SETTINGS in job.missing and job.carried:
             self._carry_settings(job.carried)
         self.depth = create_shifts(self.writer, self.site.shifts, INTERVALS)
@@ -132,17 +129,6 @@ class _Computation:
                 future.result()
         finally:
             executor.shutdown(cancel_futures=True)
-
-    def _as_of_now(self, job: UnitJob) -> Unit:
-        """The unit of a job with its dumps where they lie now.
-
-        Raises:
-            PassingError: samples of it were pruned since it was planned.
-        """
-        basis = job.unit.basis.as_of_now(self.store.dumps())
-        if basis.pruned != job.unit.basis.pruned:
-            raise changed_meanwhile(str(job), "these days are not reduced; other days are")
-        return replace(job.unit, basis=basis)
 
     def roll_ups(self, job: RollupJob) -> None:
         """Computes missing or outdated roll-ups from the pieces of intervals."""
@@ -271,8 +257,8 @@ def readable(days: str) -> Iterator[None]:
             place=days,
             found=str(error).split("\n", maxsplit=1)[0],
             effect="these days are not reduced; other days are",
-            remedy="put the file back from a backup; or run cpmon store repair, and land the dumps"
-            " again that it drops",
+            remedy="put the file back from a backup; or see with cpmon store check which dump it"
+            " is, take it out with cpmon store drop, and ingest it again",
         ) from error
 
 

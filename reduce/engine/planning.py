@@ -395,15 +395,7 @@ class Plan:
     @property
     def outdated(self) -> list[Piece | Entry]:
         """Files that are obsolete when all jobs are done."""
-        entries = [e for chain in (*self.chains, *self.later) for job in chain for e in job.entries]
-        # A file of the same days and versions is written again under its name.
-        written = {e.file for entry in entries for e in (entry, rolled_up(entry, self._site))}
-        of_days = [
-            piece
-            for work in self.works
-            for piece in work.state.outdated
-            if piece.file not in written
-        ]
+        of_days = [piece for work in self.works for piece in work.state.outdated]
         of_all = [entry for whole in self.whole if whole.is_kept for entry in whole.outdated]
         return [*of_days, *of_all]
 
@@ -411,7 +403,8 @@ class Plan:
         """The state of a reduction whose result is one file."""
         entry = whole_entry(self._store, lineage, self._dumps)
         kept = self._not_by_time.of(lineage.name)
-        return Whole(lineage, entry, [old for old in kept if old != entry], entry in kept)
+        outdated = [old for old in kept if old.version != entry.version]
+        return Whole(lineage, entry, outdated, len(outdated) < len(kept))
 
     def _work(self, lineage: Lineage, state: ByDay, hours: str) -> Work:
         """The selected days of a reduction without results or without current roll-ups."""

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 from ...config import Settings
-from ...core.errors import BusyError, StoreError
+from ...core.errors import StoreError
 from ...jobs import Engine, InOrder
 from ...jobs.engine import ATTEMPTS, PassingError
 from ...store import Store
+from ...store.dumps.landed_dump import LandedDump
 from ...store.files.disk import writing
 from ...store.results.entries import add, replace
 from ...store.results.lineage import lineages
 from ...store.results.merging import merge
-from ...store.results.readable_part import without_damaged_runs
 from ...store.results.reduced import record_definitions, whole_entry
 from ...store.runs.classes import import_classes
 from ...store.sandbox.sandbox import Limits
@@ -48,7 +47,6 @@ class Reduced:
         done: counts by reduction, in the order of the request.
         units: number of units that succeeded.
         left_out: reductions over all days, which a selection of days excludes.
-        notes: on runs that cannot be read.
     """
 
     done: list[Done] = field(default_factory=list)
@@ -57,7 +55,6 @@ class Reduced:
     seconds: float = 0.0
     failures: list[Failure] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
 
 
 def reduce(store: Store, names: Sequence[str], settings: Settings) -> list[Done]:
@@ -102,7 +99,6 @@ def reduce_selected(
     chosen = [by_name[view.name] for view in chosen_views]
     limits = Limits(settings.memory_limit, settings.threads)
     store.clean()
-    store, notes = without_damaged_runs(store)
     remember(store)
     with writing(store.root):
         shared, shifts = limits.share(engine.jobs), settings.shifts.values()
@@ -112,15 +108,12 @@ def reduce_selected(
         coordinator = _Coordinator(store, plan, engine, advance or (lambda _done, _of: None))
         coordinator.run_units()
         whole = coordinator.keep_whole(limits)
-        with suppress(BusyError):  # another process merges; the next reduce does the rest
-            with store.alone():
-                replace(store, (), plan.outdated)
-            merge(store, chosen, limits)
+        replace(store, (), plan.outdated)
+        merge(store, chosen, limits)
     done = {work.lineage.name: work.done for work in plan.works} | whole
     reduced = coordinator.reduced
     reduced.done = [done[lineage.name] for lineage in chosen if lineage.name in done]
     reduced.left_out = [lineage.name for lineage in chosen if lineage.name not in done]
-    reduced.notes = notes
     reduced.seconds = time.perf_counter() - started
     return reduced
 
@@ -198,9 +191,9 @@ class _Coordinator:
         }
 
     def _compute_whole(self, left: Sequence[Whole], scratch: Path, limits: Limits) -> None:
-        state = self.store.state
+        dumps = self.store.dumps()
         for whole in left:  # take the version before the dumps are read
-            whole.entry = whole_entry(self.store, whole.lineage, state[0])
+            whole.entry = whole_entry(self.store, whole.lineage, dumps)
         database = ReductionDatabase(self.store, reductions(), scratch, limits)
         for of_runs in (True, False):
             some = [whole for whole in left if whole.lineage.of_runs is of_runs]
@@ -208,15 +201,19 @@ class _Coordinator:
             if some:
                 (database.restrict_to_runs if of_runs else database.unrestrict)(results)
             for whole in some:
-                self._keep(database, whole, scratch, state)
+                self._keep(database, whole, scratch, dumps)
 
     def _keep(
-        self, database: ReductionDatabase, whole: Whole, scratch: Path, state: object
+        self,
+        database: ReductionDatabase,
+        whole: Whole,
+        scratch: Path,
+        dumps: Sequence[LandedDump],
     ) -> None:
         """Compute a result and publish it.
 
         Args:
-            state: state of the store when the database was opened.
+            dumps: those of the store when the database was opened.
 
         Raises:
             PassingError: the store has changed since.
@@ -224,7 +221,7 @@ class _Coordinator:
         started, name = time.perf_counter(), whole.lineage.name
         file = scratch / f"{name}.parquet"
         rows = database.write(_result(whole), file, whole.entry)
-        if self.store.state != state:  # moved dumps may have been read twice or not at all
+        if self.store.dumps() != dumps:
             raise changed_meanwhile(name, "its result is not kept; reports compute it")
         self.store.files.publish({whole.entry.file: file})
         add(self.store, [whole.entry])

@@ -1,29 +1,26 @@
 """Merges the landed dumps of a month, when it is over, into one folder with a file a table.
 
-    months/system=VMSYS1/2001-12.0001-<digest>/sytrsp.parquet ... dump.json
-    months/2001-12.0001-<digest>.merging     while the folders of dumps become that one
+    months/system=VMSYS1/2001-12.0001-<token>/sytrsp.parquet ... dump.json
 
 A month of daily dumps is 3,000 files, of hourly ones 70,000: a question lists them, and object
 storage asks for a request each. The rows of a dump stand together, in the order of dumps by begin;
 `dump.json` has a line for each. A dump that lands late has a folder of its own until the next
 merge, whose folder has the next number.
 
-The commit is one file of the manifest with the lines of all these dumps. Before it the marker names
-the new folder and the old ones; whoever writes to the store next removes those of them that the
-manifest does not name.
+The commit is a state of the manifest in which these dumps have the new folder. Their old folders
+stay for a while, for readers that have begun before (`states`).
 """
 
 from __future__ import annotations
 
 import errno
-import hashlib
-import json
+import secrets
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import numpy as np
@@ -33,10 +30,7 @@ import pyarrow.compute as pc
 from ...core.errors import CpmonError, UnreadableError
 from ..files.disk import sync_folder, write_durably, writing
 from ..files.files import Files
-from ..files.local import STAGING
-from .cleanup import MERGING, settle
 from .landed_dump import ABOUT, MONTHS, LandedDump, line
-from .manifest import UPLOAD
 from .staging import TableWriter
 from .store import Store
 
@@ -213,8 +207,8 @@ def readable(place: str) -> Iterator[None]:
             place=place,
             found=str(error).partition("\n")[0],
             effect="the month is not merged; its dumps stay as they are",
-            remedy="put the file back from a backup; or run cpmon store repair, and land the dumps"
-            " again that it drops",
+            remedy="put the file back from a backup; or see with cpmon store check which dump it"
+            " is, take it out with cpmon store drop, and ingest it again",
         ) from None
 
 
@@ -237,13 +231,10 @@ class Month:
         """Folders that the dumps are in now."""
         return sorted({dump.folder for dump in self.dumps})
 
-    @property
-    def folder(self) -> str:
-        """Folder that the dumps are merged into."""
-        number = 1 + max(dump.generation for dump in self.dumps)
-        named = "\0".join(dump.dump for dump in self.dumps)
-        digest = hashlib.blake2b(named.encode(), digest_size=8).hexdigest()
-        return f"{MONTHS}/system={quote(self.system, safe='')}/{self.month}.{number:04}-{digest}"
+    def new_folder(self) -> str:
+        """A folder that the dumps can be merged into."""
+        number, token = 1 + max(dump.generation for dump in self.dumps), secrets.token_hex(6)
+        return f"{MONTHS}/system={quote(self.system, safe='')}/{self.month}.{number:04}-{token}"
 
     @property
     def tables(self) -> list[str]:
@@ -297,18 +288,18 @@ def compact(
 
     Raises:
         StoreError: the disk refuses a file; months already merged stay merged.
-        BusyError: another process merges, in object storage.
     """
     compacted, done = Compacted(), 0
     for month in chosen:
         of_month = size(store, month)
+
+        def advance_in_month(written: int, done: int = done) -> None:
+            advance(done + written)
+
         try:
-            with store.files.scratch() as scratch:
-                for written in _write(store, month, scratch):
-                    advance(done + written)
-                if _commit(store, month, scratch):
-                    compacted.months += 1
-                    compacted.dumps += len(month.dumps)
+            if merge(store, month, advance=advance_in_month):
+                compacted.months += 1
+                compacted.dumps += len(month.dumps)
         except UnreadableError as error:
             compacted.failures[str(month)] = error
         done += of_month
@@ -316,70 +307,58 @@ def compact(
     return compacted
 
 
-def rewrite(store: Store, month: Month, dropped: Collection[str]) -> bool:
-    """Rewrites a month without the dropped dumps; its old folders are moved to `aside`.
+def merge(
+    store: Store,
+    month: Month,
+    dropped: Sequence[LandedDump] = (),
+    advance: Callable[[int], None] = lambda _done: None,
+) -> bool:
+    """Writes the dumps of a month into a new folder, and names that.
 
     Args:
         month: the dumps that remain.
+        dropped: others of the month, which the manifest has no more.
+        advance: called with the bytes done so far.
 
     Returns:
-        False if a dump was merged or pruned meanwhile; then nothing changes.
+        False if a dump was merged, pruned or dropped meanwhile; then nothing changes.
 
     Raises:
         StoreError: the disk refuses a file; then nothing changes.
-        BusyError: another process merges, in object storage.
         UnreadableError: a file of a remaining dump is damaged.
     """
+    folder = month.new_folder()
+    abouts = [{**about, "folder": folder} for about in store.abouts(month.dumps)]
+    if len(abouts) < len(month.dumps):
+        return False
     with store.files.scratch() as scratch:
-        for _ in _write(store, month, scratch, dropped):
-            pass
-        return _commit(store, month, scratch, dropped)
+        _write(store, month, scratch, [dump.dump for dump in dropped], advance)
+        with writing(store.root):
+            write_durably(scratch / ABOUT, "".join(map(line, abouts)))
+        files = sorted(scratch.iterdir())
+        store.files.publish({f"{folder}/{file.name}": file for file in files})
+    is_merged = store.manifest.put([*month.dumps, *dropped], abouts)
+    if is_merged:  # what tells of the dumps beside their old tables would bring dropped ones back
+        store.files.delete(f"{old}/{ABOUT}" for old in month.old)
+    else:
+        store.files.delete_folders([folder])
+    return is_merged
 
 
 def _write(
-    store: Store, month: Month, scratch: Path, dropped: Collection[str] = ()
-) -> Iterator[int]:
-    """Writes the files of a month to a local scratch folder; yields the bytes done so far."""
+    store: Store,
+    month: Month,
+    scratch: Path,
+    dropped: Collection[str],
+    advance: Callable[[int], None],
+) -> None:
+    """Writes the tables of a month to a local scratch folder."""
     done = 0
     sizes = {f.name: f.size for folder in month.old for f in store.files.inside(folder).files}
     with writing(store.root):
-        write_durably(scratch / ABOUT, "".join(map(line, _abouts(store, month))))
         for table in month.tables:
             dumps = [dump for dump in month.dumps if table in dump.tables]
             write_table(store.files, table, dumps, scratch / f"{table}.parquet", dropped)
             done += sum(sizes.get(f"{folder}/{table}.parquet", 0) for folder in month.old)
-            yield done
+            advance(done)
         sync_folder(scratch)
-
-
-def _abouts(store: Store, month: Month) -> Iterator[dict[str, Any]]:
-    """Metadata of the dumps of a month, in order, with their new folder."""
-    with readable(str(month)):
-        abouts = {about["dump"]: about for about in store.abouts(month.dumps)}
-    for dump in month.dumps:
-        if dump.dump not in abouts:
-            raise store.manifest.unreadable(dump.folder, f"nothing about {dump.dump}")
-        yield {**abouts[dump.dump], "folder": month.folder}
-
-
-def _commit(store: Store, month: Month, scratch: Path, dropped: Collection[str] = ()) -> bool:
-    """Publishes the written month in place of its old folders.
-
-    Args:
-        dropped: dumps removed from the manifest; if any, the old folders are moved to `aside`.
-
-    Returns:
-        False if a dump was merged or pruned meanwhile; then nothing changes.
-    """
-    name = month.folder.rpartition("/")[2]
-    marker = f"{MONTHS}/{name}{MERGING}" if store.files.is_local else f"{STAGING}/{name}{UPLOAD}"
-    with store.alone():
-        if any(store.manifest.find(dump.dump) != dump for dump in month.dumps):
-            return False
-        marked = {"folders": [month.folder, *month.old], "aside": month.old if dropped else []}
-        store.files.replace(marker, json.dumps(marked).encode())
-        files = sorted(scratch.iterdir())
-        store.files.publish({f"{month.folder}/{file.name}": file for file in files})
-        store.manifest.put(store.manifest.abouts(month.folder), dropped)
-        settle(store.files, store.manifest, marker)
-    return True

@@ -1,70 +1,60 @@
-"""A store: the layout of its folder, and how a dump is published by a single rename.
+"""A store: the layout of its folder, and how a dump lands in it.
 
 STORE/
   store.json         marker with the version of the store
-  records/system=VMSYS1/date=2001-12-18/dump=3f1c9a.../sytrsp.parquet ... dump.json
-  months/system=VMSYS1/2001-11.0001-<digest>/  the same for all dumps of a month (`compaction`)
-  manifest/          metadata of each dump, by system and month
+  manifest/          what is known of each dump and of results, by system and month
+  records/system=VMSYS1/date=2001-12-18/dump=3f1c9a.../<token>/sytrsp.parquet ... dump.json
+  months/system=VMSYS1/2001-11.0001-<token>/  the same for all dumps of a month (`compaction`)
+  reduced/           results of `cpmon reduce`
   layouts/           site layouts that dumps landed with, if any (`kept_layouts`)
   runs/2600NP.json   named measurements, with their companion figures
   classes.txt        user classes, if defined
   staging/           dumps being written; safe to delete
-  aside/             dumps that `repair` found incomplete; nobody reads it
 
-Object storage uses the same names; `elsewhere` documents how a dump lands there.
+Object storage has the same names. Each writer of a dump has a folder of its own, so that two of the
+same dump do not mix; the manifest tells which one counts.
 """
 
 from __future__ import annotations
 
-import copy
-import fcntl
-import functools
 import itertools
 import json
-import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import secrets
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from datetime import date
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from ...core.atomic import remove_abandoned_parts, remove_abandoned_scratch
+from ...core.derived import cache_folder
 from ...core.errors import StoreError
-from ..files.disk import replace_durably, sync_folder, write_durably, writing
+from ..files.disk import sync_folder, write_durably, writing
 from ..files.files import Files
-from ..files.local import STAGING, LocalFiles, make_folder
+from ..files.local import STAGING, LocalFiles, check_inside
 from ..files.location import open_files
-from . import elsewhere
-from .cleanup import ASIDE, MERGING, clean, put_aside, settle
-from .landed_dump import ABOUT, MONTHS, LandedDump, dump_folder, interval_facts, is_folder, line
-from .manifest import LANDING, Manifest
+from .landed_dump import ABOUT, MONTHS, LandedDump, dump_folder, interval_facts, line
+from .manifest import Manifest
 from .staging import Staging
 
-VERSION = 3
+VERSION = 4
 MARKER = "store.json"
 OWN = frozenset(
     {
         *(MARKER, "classes.txt"),
-        *("records", MONTHS, "manifest", "runs", "reduced", STAGING, ASIDE),
+        *("records", MONTHS, "manifest", "runs", "reduced", STAGING),
     }
 )
 """Files and folders of a store that only cpmon itself writes."""
 _MARKED = json.dumps({"version": VERSION}).encode()
 
 
-@dataclass(frozen=True, slots=True)
-class LeftOut:
-    """What readers of a store do without.
-
-    Attributes:
-        dumps: names of dumps.
-        files: names of runs and materialized results, below the store.
-    """
-
-    dumps: frozenset[str] = frozenset()
-    files: frozenset[str] = frozenset()
+_FOLDERS = ("records", MONTHS, "manifest", "runs", "reduced", "batch", STAGING)
+"""Top-level folders of a store. None may be a symlink: its files would be another store's."""
 
 
 class Store:
@@ -89,39 +79,15 @@ class Store:
         """
         self.files = open_files(str(location))
         is_local = isinstance(self.files, LocalFiles)
-        self.root = Path(location) if is_local else elsewhere.local_folder(self.files.location)
+        self.root = Path(location) if is_local else _cache_of(self.files.location)
         self.records, self.runs = self.root / "records", self.root / "runs"
         self.staging = self.root / STAGING
         self.is_new = self._has_new_root = False
         self.manifest = Manifest(self.files)
-        self._left_out: Callable[[], LeftOut] = LeftOut
         if create and _marker(self.files) is None:
             self._make()
         else:
             check_version(self.files)
-
-    @property
-    def left_out(self) -> LeftOut:
-        """What readers do without."""
-        return self._left_out()
-
-    def without(self, left_out: Callable[[], LeftOut]) -> Store:
-        """This store as a reader sees it without some dumps and files.
-
-        Args:
-            left_out: returns what else is left out; called once, when dumps, runs or results are
-                first asked for.
-        """
-
-        @functools.cache
-        def both() -> LeftOut:
-            more, before = left_out(), self.left_out
-            return LeftOut(before.dumps | more.dumps, before.files | more.files)
-
-        other = copy.copy(self)
-        other._left_out = both
-        other.manifest = self.manifest.without(lambda: other.left_out.dumps)
-        return other
 
     @property
     def location(self) -> str:
@@ -134,71 +100,38 @@ class Store:
         return None if landed is None else self.root / landed.folder
 
     def about(self, dump: str) -> dict[str, Any] | None:
-        """Metadata of a landed dump, by identity; None if the store does not have it."""
+        """All that is known of a landed dump, by identity; None if the store does not have it."""
         landed = self.manifest.find(dump)
-        if landed is None:
-            return None
-        abouts = self.manifest.abouts(landed.folder)
-        return next((about for about in abouts if about["dump"] == dump), None)
+        return next(iter(self.abouts([landed])), None) if landed else None
 
-    def abouts(self, dumps: Iterable[LandedDump]) -> Iterator[dict[str, Any]]:
-        """Yields the metadata of landed dumps, folder by folder.
-
-        Raises:
-            UnreadableError: that of a dump is damaged or missing.
-        """
-        for folder, group in itertools.groupby(
-            sorted(dumps, key=lambda dump: dump.folder), key=lambda dump: dump.folder
-        ):
-            names = {dump.dump for dump in group}
-            abouts = [about for about in self.manifest.abouts(folder) if about["dump"] in names]
-            if lost := names - {about["dump"] for about in abouts}:
-                raise self.manifest.unreadable(folder, f"no line of {', '.join(sorted(lost))}")
-            yield from abouts
+    def abouts(self, dumps: Iterable[LandedDump]) -> list[dict[str, Any]]:
+        """All that is known of landed dumps, in their order."""
+        return self.manifest.abouts(dumps)
 
     def dumps(self) -> Sequence[LandedDump]:
         """All landed dumps, by system, begin and name."""
         return self.manifest.dumps()
 
-    @property
-    def state(self) -> tuple[Sequence[LandedDump], bool]:
-        """Snapshot to compare: changes when dumps land, are merged or pruned, or a merge starts."""
-        return self.dumps(), self.is_merging
-
     def tables(self) -> set[str]:
         """Names of the tables that at least one landed dump has."""
-        return set(self.manifest.tables())
+        return self.manifest.tables()
 
     def clean(self) -> None:
-        """Finishes or removes the work of killed processes. Every writer of a store calls it first.
+        """Removes what killed processes had begun to write on a disk. Writers call it first.
 
         Raises:
             StoreError: a folder of the store is a symlink, or the disk refuses a change.
         """
-        if not isinstance(self.files, LocalFiles):
-            elsewhere.clean(self.files, self.manifest)
+        if not self.files.is_local:
             return
         with writing(self.root):
-            clean(self.files)
-            for intent in sorted(self.staging.glob(f"*{LANDING}")):
-                with self.alone():
-                    self._finish_landing(intent)
-            for marker in self._merging():
-                with self.alone():
-                    settle(self.files, self.manifest, marker)
-
-    @property
-    def is_merging(self) -> bool:
-        """Whether a merge of a month is in progress, or was when its process was killed.
-
-        Some dumps are then in two folders, and the manifest tells which one counts. In object
-        storage this does not matter: readers never list folders there.
-        """
-        return self.files.is_local and bool(self._merging())
-
-    def _merging(self) -> list[str]:
-        names = (file.name for file in self.files.inside(MONTHS).files)
-        return [name for name in names if name.endswith(MERGING)]
+            for name in _FOLDERS:
+                check_inside(self.root, self.root / name)
+            remove_abandoned_scratch(self.staging)
+            reduced = self.root / "reduced"
+            results = [each for each in reduced.glob("*") if not each.is_symlink()]
+            for folder in (self.root, self.runs, self.root / "batch", reduced, *results):
+                remove_abandoned_parts(folder)
 
     @contextmanager
     def stage(self) -> Iterator[Staging]:
@@ -216,90 +149,40 @@ class Store:
             finally:
                 staged.abandon()
 
-    def publish(self, staged: Staging, about: dict[str, Any], day: date) -> bool:
-        """Publishes a staged dump: renames its folder, then adds it to the manifest.
+    def land(self, staged: Staging, about: dict[str, Any], day: date) -> bool:
+        """Lands a staged dump: puts its tables into a folder of their own, then names that.
 
-        If the process is killed in between, an intent file remains, and the next process that
-        writes to the store adds the dump. In object storage only the manifest counts (see
-        `elsewhere`).
+        Readers see all of its tables from the moment on in which the manifest names them. After a
+        kill before that, the folder is in no answer, and `collect_garbage` removes it.
 
         Args:
             staged: the dump; its tables are finished here.
-            about: content of `dump.json`; `system` and `dump` name the folder.
+            about: what is known of it; `system` and `dump` name the folder.
             day: day of the first record, UTC.
 
         Returns:
             False if the same dump was landed meanwhile; then nothing changes.
+
+        Raises:
+            StoreError: the disk or the network refuses it.
         """
         with writing(self.root):
             staged.close()
+        if self.manifest.find(about["dump"]) is not None:
+            return False
+        folder = f"{dump_folder(about['system'], day, about['dump'])}/{secrets.token_hex(6)}"
         facts = interval_facts(staged.folder / "interval.parquet")
-        about = {**about, "landed_on": str(day), **facts, "tables": sorted(staged.rows)}
-        if not self.files.is_local:
-            return elsewhere.publish(self.files, self.manifest, staged, about, day)
-        target = self.root / dump_folder(about["system"], day, about["dump"])
+        tables = sorted(staged.rows)
+        about = {**about, "landed_on": str(day), **facts, "tables": tables, "folder": folder}
+        self.manifest.begin(about)
         with writing(self.root):
             write_durably(staged.folder / ABOUT, line(about))
-            sync_folder(staged.folder)
-            with self.alone():
-                if self.manifest.find(about["dump"]) is not None:
-                    return False
-                make_folder(self.root, target.parent)
-                put_aside(self.files, str(target.relative_to(self.root)))  # the manifest lacks it
-                intent = self.staging / f"{about['dump']}{LANDING}"
-                replace_durably(intent, str(target.relative_to(self.root)))
-                staged.folder.rename(target)
-                for folder in (target.parent, target.parent.parent, self.records, self.root):
-                    sync_folder(folder)
-                try:
-                    self._finish_landing(intent)
-                except (OSError, StoreError):
-                    target.rename(staged.folder)  # a refused dump has not landed
-                    intent.unlink(missing_ok=True)
-                    raise
-        return True
-
-    def _finish_landing(self, intent: Path) -> None:
-        """Adds a dump to the manifest if its folder was renamed; the intent names the folder.
-
-        Raises:
-            StoreError: the folder is not the one that its `dump.json` implies.
-        """
-        with suppress(FileNotFoundError):  # not renamed, or another process has just finished it
-            folder = intent.read_text(encoding="utf-8", errors="replace")
-            abouts = self.manifest.written(folder) if is_folder(folder) else []
-            if [dump_folder(a["system"], a["landed_on"], a["dump"]) for a in abouts] != [folder]:
-                raise StoreError(
-                    "what a killed process had begun to land cannot be finished",
-                    code="landing-intent-damaged",
-                    place=str(intent),
-                    expected="the folder of a dump, as its dump.json names it",
-                    found=folder,
-                    effect="nothing was changed",
-                    remedy="move that file out of the store",
-                )
-            self.manifest.add(abouts[0])
-        intent.unlink(missing_ok=True)
-
-    @contextmanager
-    def alone(self) -> Iterator[None]:
-        """Lock of the store, so that no dump lands twice and no month is merged twice.
-
-        Raises:
-            BusyError: another process holds it, in object storage; on a disk the call waits.
-        """
-        if not self.files.is_local:
-            with elsewhere.alone(self.files):
-                yield
-            return
-        self.records.mkdir(exist_ok=True)  # missing in a store without dumps
-        handle = os.open(self.records, os.O_RDONLY)
-        try:
-            with suppress(OSError):  # some network disks lock no folders
-                fcntl.flock(handle, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(handle)
+        names = [*(f"{table}.parquet" for table in tables), ABOUT]
+        self.files.publish({f"{folder}/{name}": staged.folder / name for name in names})
+        has_landed = self.manifest.add(about)
+        if not has_landed:
+            self.files.delete_folders([folder])
+        return has_landed
 
     def _make(self) -> None:
         if not self._is_empty():
@@ -356,6 +239,14 @@ class Store:
                 self.root.rmdir()
 
 
+def _cache_of(location: str) -> Path:
+    """Local cache folder of a store in object storage."""
+    cache = cache_folder() or Path(tempfile.mkdtemp(prefix="cpmon-"))
+    folder = cache / "stores" / blake2b(location.encode(), digest_size=8).hexdigest()
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder
+
+
 def check_version(files: Files) -> None:
     """Checks that a store exists and has this version.
 
@@ -393,7 +284,7 @@ def check_version(files: Files) -> None:
             code="store-version-unsupported",
             expected=f"version {VERSION}",
             found=f"version {version}",
-            remedy="use the cpmon that wrote it, or land the dumps in a new store",
+            remedy="ingest the dumps into a new store, or use the cpmon that wrote this one",
         )
 
 

@@ -187,7 +187,7 @@ def export(store: Store, views: Sequence[View], folder: Path) -> Iterator[Export
                     place=str(source),
                     found=str(error),
                     effect="the tables before it are registered",
-                    remedy="move unreadable files aside: cpmon store repair",
+                    remedy="see with cpmon store check which files cannot be read, and what to do",
                 ) from error
         for name in sorted(stale):  # the store has no such table any more
             table = catalog.load_table(name)

@@ -93,7 +93,7 @@ class Files(Protocol):
         """Deletes files; missing ones are ignored."""
 
     def delete_folders(self, folders: Iterable[str]) -> None:
-        """Deletes folders with their content, and a parent folder that is then empty.
+        """Deletes folders with their content, and folders above that are then empty.
 
         On a disk each folder disappears atomically, and does not reappear after a crash.
         """

@@ -124,30 +124,43 @@ class LocalFiles:
             for name, file in finished.items():
                 path = self._path(name)
                 make_folder(self.root, path.parent)
-                _rename(file, path)
+                try:
+                    _rename(file, path)
+                except FileNotFoundError:  # another process removed the folder, being empty
+                    make_folder(self.root, path.parent)
+                    _rename(file, path)
                 folders.add(path.parent)
             for folder in folders:
                 sync_folder(folder)
 
     def delete(self, names: Iterable[str]) -> None:
-        """Deletes files; missing ones are ignored."""
+        """Deletes files; missing ones are ignored.
+
+        Raises:
+            StoreError: one is behind a symlink, or outside of the store.
+        """
+        paths = [self._path(name) for name in names]
         with writing(self.root):
-            for name in names:
-                self._path(name).unlink(missing_ok=True)
+            for folder in {path.parent for path in paths}:
+                check_inside(self.root, folder)
+            for path in paths:
+                path.unlink(missing_ok=True)
 
     def delete_folders(self, folders: Iterable[str]) -> None:
         """Deletes folders with their content, and parent folders that are then empty."""
         with self.scratch() as trash, writing(self.root):
-            parents = set()
+            parents = set[Path]()
             for number, folder in enumerate(folders):
-                parents.add(self._path(folder).parent)
+                check_inside(self.root, self._path(folder))
+                above = Path(folder).parents
+                parents |= {self._path(str(each)) for each in above if len(each.parts) > 1}
                 with suppress(FileNotFoundError):  # renamed earlier by a process that was killed
                     self._path(folder).rename(trash / str(number))
-            for parent in sorted(parents):
+            for parent in sorted(parents, reverse=True):  # the inner ones first
                 with suppress(OSError):  # it is not empty
                     parent.rmdir()
                 with suppress(FileNotFoundError):
-                    sync_folder(parent if parent.exists() else parent.parent)
+                    sync_folder(parent)
 
     def opened(self, name: str) -> str:
         """Path of a file, for pyarrow."""

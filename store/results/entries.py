@@ -1,17 +1,17 @@
-"""Entries of the manifest for kept results: which file holds the rows of which days.
+"""Entries of the manifest for results: which file holds the rows of which days.
 
-    manifest/system=VMSYS1/2001-12/330-<digest>.results.jsonl   results of the days of a month
-    manifest/not-by-time/1-<digest>.results.jsonl               results that are not by time
+    manifest/system=VMSYS1/2001-12/results.000007.jsonl   results of the days of a month
+    manifest/not-by-time/results.000003.jsonl             results that are not by time
 
 An entry is a JSON line and describes a file; a file without an entry is not read. `cpmon reduce`
-adds the entries of a unit of work once its files are complete. Entries are dropped by a process
-that holds the lock of the store: it writes those of a month again. Every file has its entry in its
-own metadata as well, so that the manifest can be made again.
+commits the entries of a unit of work once its files are complete. Of two files with the same day of
+a reduction and level the later entry counts. Every file has its entry in its own metadata as well,
+so that the manifest can be made again.
 """
 
 from __future__ import annotations
 
-import hashlib
+import secrets
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -22,33 +22,24 @@ from urllib.parse import quote
 import msgspec
 import pyarrow as pa
 
-from ...core.errors import StoreError
-from ..dumps.cleanup import replace_and_remove
-from ..dumps.manifest import (
-    FAN,
-    RESULTS,
-    RETRIES,
-    damaged,
-    folder_of,
-    merged_file,
-    month_folder,
-    read_lines,
-    restless,
-)
-from ..dumps.manifest import FOLDER as MANIFEST
+from ..dumps.manifest import month_folder
+from ..dumps.states import GRACE_S, MANIFEST, TRIES, State, States, damaged, newest, restless, split
 from ..dumps.store import Store
 
 FOLDER = "reduced"
 NOT_BY_TIME = f"{MANIFEST}/not-by-time"
+RESULTS = "results"
+"""The kind of states that have entries."""
 METADATA = "cpmon_entry"
-"""Key of a file's metadata that has its entry."""
+"""Key of a file's metadata that has its entry, without its name."""
 Day = tuple[str, date]
 """A system and a day, UTC."""
 
 # Names become parts of paths, and a store may come from elsewhere.
 _Word = Annotated[str, msgspec.Meta(pattern=r"^\w*\Z")]
 _File = Annotated[
-    str, msgspec.Meta(pattern=rf"^{FOLDER}/(\w+/level=\w+/system=[\w.~%-]+/)?\w[\w.-]*\.parquet\Z")
+    str,
+    msgspec.Meta(pattern=rf"^({FOLDER}/(\w+/level=\w+/system=[\w.~%-]+/)?\w[\w.-]*\.parquet)?\Z"),
 ]
 
 
@@ -96,8 +87,13 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def text(self) -> str:
-        """The entry as JSON."""
-        return msgspec.json.encode(self).decode()
+        """The entry as JSON for the file itself, without its name."""
+        return msgspec.json.encode(msgspec.structs.replace(self, file="")).decode()
+
+    @property
+    def line(self) -> bytes:
+        """The entry as a line of the manifest."""
+        return msgspec.json.encode(self) + b"\n"
 
     @property
     def place(self) -> str:
@@ -116,18 +112,20 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
 def entry_of_days(
     result: str, level: str, system: str, days: Mapping[date, tuple[str, str]]
 ) -> Entry:
-    """The entry of the file of a day, or of several days of a month.
+    """The entry of a new file of a day, or of several days of a month.
 
     Args:
         days: in order, each with the version of its piece, and of its shifts.
     """
-    (first, (version, shifts)), *others = days.items()
-    name = f"{first}-{version}.{shifts}" if shifts else f"{first}-{version}"
-    if others:
-        digest = hashlib.blake2b(repr(dict(days)).encode(), digest_size=8).hexdigest()
-        name = f"{first:%Y-%m}.{digest}"
+    first, *others = days
+    name = f"{first:%Y-%m}" if others else str(first)
     folder = f"{FOLDER}/{result}/level={level}/system={quote(system, safe='')}"
-    return Entry(result, f"{folder}/{name}.parquet", level, system, dict(days))
+    return Entry(result, f"{folder}/{new_name(name)}", level, system, dict(days))
+
+
+def new_name(about: str) -> str:
+    """A name that no file of results has had; `about` tells people what it holds."""
+    return f"{about}.{secrets.token_hex(6)}.parquet"
 
 
 class _Head(msgspec.Struct):
@@ -153,11 +151,11 @@ class Entries:
         self._lines: dict[str, list[tuple[str, str, bytes]]] | None = None
 
     def of(self, result: str) -> list[Entry]:
-        """The entries of a reduction, current or outdated, without files that are left out."""
-        left_out = self._store.left_out.files
-        lines = {line: name for name, _, line in self._by_result().get(result, ())}
-        entries = (_decoded(self._store, name, line, Entry) for line, name in lines.items())
-        return [entry for entry in entries if entry.file not in left_out]
+        """The entries of a reduction, current or outdated, in the order of their commits."""
+        return [
+            _decoded(self._store, name, line, Entry)
+            for name, _, line in self._by_result().get(result, ())
+        ]
 
     def pieces(self, result: str) -> Iterator[Piece]:
         """Yields the pieces of a reduction, current or outdated."""
@@ -172,7 +170,7 @@ class Entries:
     def in_parts(self) -> set[tuple[str, str, str]]:
         """Result, level and folder of the manifest of what is in several files."""
         heads = (
-            (result, level, folder_of(name))
+            (result, level, name.rpartition("/")[0])
             for result, lines in self._by_result().items()
             for name, level, _ in lines
         )
@@ -181,17 +179,17 @@ class Entries:
     def _by_result(self) -> dict[str, list[tuple[str, str, bytes]]]:
         """Result -> file of the manifest, level and JSON of each entry."""
         if self._lines is None:
-            for _ in range(RETRIES):
-                with suppress(FileNotFoundError):  # another process has just written them again
+            for _ in range(TRIES):
+                with suppress(FileNotFoundError):  # a newer state has replaced it, long ago
                     self._lines = self._read()
                     return self._lines
             raise restless(self._store.files)
         return self._lines
 
     def _read(self) -> dict[str, list[tuple[str, str, bytes]]]:
-        read = defaultdict(list)
+        files, read = self._store.files, defaultdict(list)
         for name in _names(self._store, self._places):
-            for line in read_lines(self._store.files, name).splitlines():
+            for line in split(files, name, files.read(name))[1].splitlines():
                 head = _decoded(self._store, name, line, _Head)
                 read[head.result].append((name, head.level, line))
         return read
@@ -208,104 +206,95 @@ def _decoded(store: Store, name: str, line: bytes, kind: type[_Kind]) -> _Kind:
 def _names(store: Store, places: Collection[str] | None) -> list[str]:
     """Files of the manifest with entries."""
     if places is None:
-        names: Iterable[str] = store.files.names(MANIFEST)
-    else:
-        names = (file.name for place in places for file in store.files.inside(place).files)
-    return sorted(name for name in names if name.endswith(RESULTS))
+        return newest(store.files.names(MANIFEST), RESULTS)
+    names = (file.name for place in places for file in store.files.inside(place).files)
+    return newest(names, RESULTS)
 
 
-def add(store: Store, entries: Iterable[Entry]) -> set[str]:
-    """Adds entries to the manifest; returns the names of its files that have them."""
-    by_place: defaultdict[str, list[str]] = defaultdict(list)
-    for entry in entries:
-        by_place[entry.place].append(f"{entry.text}\n")
-    texts = dict(merged_file(place, lines, RESULTS) for place, lines in by_place.items())
-    for name, text in texts.items():
-        store.files.replace(name, text.encode())
-    return set(texts)
+def states(store: Store, place: str) -> States:
+    """The states of the results of a month, or of those that are not by time."""
+    return States(store.files, place, RESULTS, _file_in, _file_in)
 
 
-def replace(store: Store, added: Collection[Entry], dropped: Collection[Piece | Entry]) -> None:
-    """Adds entries, drops those of other files and deletes these files. The caller is alone.
+def add(store: Store, entries: Iterable[Entry]) -> None:
+    """Adds entries to the manifest, those of a month at once."""
+    replace(store, list(entries), ())
 
-    A killed call is completed by the next process that writes to the store.
+
+def replace(store: Store, added: Collection[Entry], dropped: Collection[Piece | Entry]) -> int:
+    """Adds entries and drops those of other files, in each month at once.
+
+    If another process has dropped one of the files that others replace, nothing is replaced.
+
+    Returns:
+        the number of months that have changed.
     """
+    changed = 0
     for place in sorted({each.place for each in (*added, *dropped)}):
-        going = sorted({each.file for each in dropped if each.place == place})
-        texts, old = _rewritten(store, place, [e for e in added if e.place == place], going)
-        replace_and_remove(store.files, texts, [*old, *going])
+        lines = {entry.file: entry.line for entry in added if entry.place == place}
+        going = {each.file for each in dropped if each.place == place}
+
+        def change(
+            state: State, lines: dict[str, bytes] = lines, going: set[str] = going
+        ) -> State | None:
+            if lines and not state.lines.keys() >= going:
+                return None
+            return state.replaced(going, lines)
+
+        changed += states(store, place).commit(change)
+    return changed
 
 
-def without(store: Store, dropped: Collection[Piece | Entry]) -> tuple[dict[str, str], list[str]]:
-    """The files of the manifest to write and those to delete, to drop the entries of some files."""
-    texts: dict[str, str] = {}
-    going: list[str] = []
-    for place in {each.place for each in dropped}:
-        files = {each.file for each in dropped if each.place == place}
-        written, old = _rewritten(store, place, (), files)
-        texts |= written
-        going += old
-    return texts, going
+def mend(store: Store) -> int:
+    """Makes states anew from what is readable, with the entries in the metadata of other files.
 
-
-def tidy(store: Store) -> None:
-    """Writes the entries of a month into one file if they are in many. The caller is alone."""
-    counts = Counter(folder_of(name) for name in _names(store, None))
-    for place in (place for place, count in counts.items() if count >= FAN):
-        texts, old = _rewritten(store, place, (), ())
-        replace_and_remove(store.files, texts, old)
-
-
-def _rewritten(
-    store: Store, place: str, added: Iterable[Entry], dropped: Collection[str]
-) -> tuple[dict[str, str], list[str]]:
-    """The new file with the entries of a month, if any is left, and the files that it replaces."""
-    names = _names(store, [place])
-    entries = (
-        _decoded(store, name, line, Entry)
-        for name in names
-        for line in read_lines(store.files, name).splitlines()
-    )
-    lines = {f"{entry.text}\n" for entry in entries if entry.file not in dropped}
-    lines |= {f"{entry.text}\n" for entry in added}
-    texts = dict([merged_file(place, sorted(lines), RESULTS)]) if lines else {}
-    return texts, [name for name in names if name not in texts]
-
-
-def name_again(store: Store) -> int:
-    """Adds entries of files that have none; returns their number.
-
-    A process was killed before it had added them. The next `reduce` removes what is outdated.
+    Returns:
+        the number of files that were named again. Those of outdated results are among them; the
+        next `reduce` drops them.
     """
-    found = _in_files(store, {entry.file for entry in Entries(store).all()})
-    add(store, found)
-    return len(found)
+    found: defaultdict[str, dict[str, bytes]] = defaultdict(dict)
+    for name in store.files.names(MANIFEST):
+        found[name.rpartition("/")[0]] = {}
+    for entry in _in_files(store):
+        found[entry.place][entry.file] = entry.line
+    count = 0
+    for place, lines in found.items():
+
+        def change(state: State, lines: dict[str, bytes] = lines) -> State | None:
+            nonlocal count
+            lacking = {file: line for file, line in lines.items() if file not in state.lines}
+            count += len(lacking)
+            return State({**lacking, **state.lines}, state.dropped) if lacking else None
+
+        states(store, place).mend(change)
+    return count
 
 
-def rebuild(store: Store) -> None:
-    """Makes all entries again, from the metadata of the files."""
-    before = set(_names(store, None))
-    store.files.delete(sorted(before - add(store, _in_files(store))))
+def forget(store: Store, grace_s: float = GRACE_S) -> None:
+    """Removes what newer states replaced long ago, and the files that only that names."""
+    for place in {name.rpartition("/")[0] for name in store.files.names(MANIFEST)}:
+        states(store, place).forget(grace_s)
 
 
-def _in_files(store: Store, named: Collection[str] = ()) -> list[Entry]:
-    """The entries in the metadata of readable files, but for those of some names."""
+def _in_files(store: Store) -> list[Entry]:
+    """The entries in the metadata of readable files."""
     import pyarrow.parquet as pq  # takes 20 ms
 
     found = []
     for file in store.files.names(FOLDER):
-        if file.endswith(".parquet") and file not in named:
+        if file.endswith(".parquet"):
             with suppress(pa.ArrowException, OSError, msgspec.MsgspecError):
                 metadata = pq.read_metadata(store.files.opened(file)).metadata or {}
                 entry = msgspec.json.decode(metadata.get(METADATA.encode(), b""), type=Entry)
-                found += [entry] if entry.file == file else []
+                found.append(msgspec.structs.replace(entry, file=file))
     return found
 
 
-def are_readable(store: Store) -> bool:
-    """Whether no file of the manifest with entries is damaged."""
-    try:
-        Entries(store)._by_result()
-    except StoreError:
-        return False
-    return True
+def _file_in(line: bytes) -> str:
+    return str(msgspec.json.decode(line, type=_Named).file)
+
+
+class _Named(msgspec.Struct):
+    """The part of a line that names its file."""
+
+    file: _File

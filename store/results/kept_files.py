@@ -59,7 +59,7 @@ def schema_of(store: Store, file: str) -> pa.Schema:
         place=store.files.uri(file),
         found=found,
         effect="nothing was changed",
-        remedy="move it aside with cpmon store repair; cpmon reduce then computes it again",
+        remedy="take it out with cpmon store drop FILE; cpmon reduce then computes it again",
     )
 
 

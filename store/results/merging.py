@@ -19,7 +19,7 @@ from ..dumps.store import Store
 from ..files.plain_paths import path_text
 from ..sandbox.sandbox import Limits, limit
 from ..views.database import database
-from .entries import Entries, Entry, Piece, entry_of_days, replace, tidy
+from .entries import Entries, Entry, Piece, entry_of_days, replace
 from .kept_files import QueryWriter, files_of, kept_rows
 from .lineage import Lineage
 from .reduced import ByDay, by_day, versions_of
@@ -42,14 +42,7 @@ def merge(store: Store, chosen: Iterable[Lineage], limits: Limits | None = None)
         StoreError: a file cannot be written, or the manifest cannot be read.
         UnreadableError: results of a month cannot be read; all others are merged.
         CpmonError: the memory limit is too small.
-        BusyError: another process is merging, in object storage.
     """
-    with store.alone():  # another merge would delete the files that this one reads
-        return _merge_months(store, chosen, limits)
-
-
-def _merge_months(store: Store, chosen: Iterable[Lineage], limits: Limits | None) -> int:
-    tidy(store)
     dumps, entries = store.dumps(), Entries(store)
     latest: dict[str, date] = {}
     for dump in dumps:
@@ -99,7 +92,7 @@ def _mergeable(
 def _merge(
     store: Store, pieces: Mapping[Place, Sequence[Piece]], writer: QueryWriter, scratch: Path
 ) -> int:
-    """Merges pieces of a system and month; returns the number of deleted files."""
+    """Merges pieces of a system and month; returns the number of files that it replaces."""
     merged: list[Entry] = []
     for (reduction, level), group in pieces.items():
         days = {piece.day: (piece.version, piece.shifts) for piece in group}
@@ -111,8 +104,8 @@ def _merge(
         store.files.publish({target: path})
     new = {entry.file for entry in merged}
     old = [piece for group in pieces.values() for piece in group if piece.file not in new]
-    replace(store, merged, old)
-    return len({piece.file for piece in old})
+    is_merged = replace(store, merged, old)  # else another process has merged or replaced some
+    return len({piece.file for piece in old}) if is_merged else 0
 
 
 @contextmanager
@@ -129,5 +122,6 @@ def _readable(place: str) -> Iterator[None]:
             place=place,
             found=str(error).split("\n", maxsplit=1)[0],
             effect="they are unchanged; all other results are kept, and merged where due",
-            remedy="run cpmon store repair, then cpmon reduce",
+            remedy="see which with cpmon store check, take it out with cpmon store drop, then run"
+            " cpmon reduce",
         ) from error

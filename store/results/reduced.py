@@ -1,8 +1,8 @@
 """Materialized results of reductions: computed once, read by every report until data changes.
 
-    reduced/processors_by_time/level=hour/system=VMSYS1/2001-12-18-<version>.parquet
-    reduced/processors_by_time/level=hour/system=VMSYS1/2001-11.<digest>.parquet
-    reduced/run_summary-<version>.parquet
+    reduced/processors_by_time/level=hour/system=VMSYS1/2001-12-18.<token>.parquet
+    reduced/processors_by_time/level=hour/system=VMSYS1/2001-11.<token>.parquet
+    reduced/run_summary.<token>.parquet
 
 A reduction by time is stored in a piece per day, with a piece for each roll-up level; any other
 in one file. The pieces of a past month are merged (`merging`). The manifest has the version of
@@ -26,7 +26,7 @@ from ..dumps.landed_dump import LandedDump, days_of
 from ..dumps.manifest import month_folder
 from ..dumps.store import Store
 from ..scope import ALL, Scope
-from .entries import FOLDER, NOT_BY_TIME, Day, Entries, Entry, Piece
+from .entries import FOLDER, NOT_BY_TIME, Day, Entries, Entry, Piece, new_name
 from .kept_files import KeptFile, files_of
 from .lineage import (
     Lineage,
@@ -221,41 +221,18 @@ def by_day(store: Store, lineage: Lineage, versions: Versions) -> ByDay:
     expected = {day: digest([definition, version]) for day, version in versions.of_days.items()}
     state = ByDay(lineage.name, expected, pruned=versions.pruned)
     pieces = [*versions.entries.pieces(lineage.name)]
-    current = [piece for piece in pieces if state.is_current(piece)]
-    absent = _absent(store, current)
-    present = [piece for piece in current if piece.file not in absent]
-    # A day is whole or open: without its intervals its roll-ups would look like a pruned day. A
-    # file that was replaced a moment ago loses none.
-    held = {(p.system, p.day, p.level) for p in present}
-    lost = {
-        (p.system, p.day)
-        for p in current
-        if (p.system, p.day) not in state.pruned and (p.system, p.day, p.level) not in held
-    }
-    _add(store, state, (p for p in present if (p.system, p.day) not in lost))
+    _add(state, (piece for piece in pieces if state.is_current(piece)))
     pruned = state.pruned - state.pieces.keys()  # these cannot be computed again
-    _add(store, state, (p for p in pieces if (p.system, p.day) in pruned))
+    _add(state, (p for p in pieces if (p.system, p.day) in pruned))
     read = {piece.file for levels in state.pieces.values() for piece in levels.values()}
-    again = {p.file for p in current if (p.system, p.day) in lost and not p.month}
-    state.outdated = [piece for piece in pieces if piece.file not in read | again]
+    state.outdated = [piece for piece in pieces if piece.file not in read]
     return state
 
 
-def _absent(store: Store, pieces: Iterable[Piece]) -> set[str]:
-    """Files of pieces that somebody has removed from a disk; in object storage nobody looks."""
-    if not store.files.is_local:
-        return set()
-    return {file for file in {p.file for p in pieces} if not store.files.changed(file)}
-
-
-def _add(store: Store, state: ByDay, pieces: Iterable[Piece]) -> None:
-    """Adds pieces; of two of a day and level (a process was killed) the newer one is read."""
+def _add(state: ByDay, pieces: Iterable[Piece]) -> None:
+    """Adds pieces; of two of a day and level the later entry is read."""
     for piece in pieces:
-        levels = state.pieces.setdefault((piece.system, piece.day), {})
-        other = levels.setdefault(piece.level, piece)
-        if other is not piece:
-            both = other, piece
-            levels[piece.level] = max(both, key=lambda each: store.files.changed(each.file))
+        state.pieces.setdefault((piece.system, piece.day), {})[piece.level] = piece
 
 
 def meanings(store: Store, name: str) -> dict[str, str]:
@@ -285,7 +262,7 @@ def record_definitions(store: Store, views: Sequence[View]) -> None:
 def whole_entry(store: Store, lineage: Lineage, dumps: Sequence[LandedDump]) -> Entry:
     """The entry of the result of a reduction that is not by time."""
     version = whole_version(store, lineage, dumps)
-    return Entry(lineage.name, f"{FOLDER}/{lineage.name}-{version}.parquet", version=version)
+    return Entry(lineage.name, f"{FOLDER}/{new_name(lineage.name)}", version=version)
 
 
 def _kept(state: ByDay) -> Kept:

@@ -23,14 +23,11 @@ from ...core.errors import BusyError, CpmonError, unknown
 from ...core.text import counted
 from ...schemas.layout import Kind
 from ...schemas.registry import record_of, tables
-from ..dumps.cleanup import replace_and_remove
-from ..dumps.incomplete import incomplete_dumps
 from ..dumps.landed_dump import ABOUT, LandedDump, line
-from ..dumps.manifest import entries
 from ..dumps.store import Store
 from ..runs.runs import run_names, stored_run
 from ..views.views import View
-from .entries import Piece, without
+from .entries import Piece, replace
 from .lineage import Lineage, lineages
 from .reduced import INTERVAL, LEVELS, ByDay, states_by_day
 
@@ -146,38 +143,32 @@ def _display_name(store: Store, dump: LandedDump) -> str:
 
 
 def prune(store: Store, prunable: Prune) -> None:
-    """Carries out a planned prune. If it is killed, the next writer of the store completes it.
+    """Carries out a planned prune; what is removed is gone at once.
 
-    The metadata of a dump is marked as pruned before the first of its tables is deleted.
+    The manifest is changed before the first file of a dump or a month of results is removed. After
+    a kill, the next prune removes what is left.
 
     Raises:
         StoreError: a file cannot be deleted, or is outside of the store, behind a symlink.
-        BusyError: dumps were merged since the prune was planned; or another process merges, in
-            object storage.
+        BusyError: dumps were merged since the prune was planned.
     """
-    if prunable.results or prunable.samples:
-        with store.alone():
-            _prune(store, prunable)
-
-
-def _prune(store: Store, prunable: Prune) -> None:
-    marks: dict[str, str] = {}
-    folders = {dump.folder for dump in store.dumps()}
     for folder, files in prunable.samples.items():
-        if folder not in folders:
+        dumps = [dump for dump in store.dumps() if dump.folder == folder]
+        abouts = [_without(about, files) for about in store.abouts(dumps)]
+        if files and not (dumps and store.manifest.put(dumps, abouts)):
             raise BusyError(
                 "dumps were merged meanwhile",
                 code="prune-conflict",
                 place=store.files.uri(folder),
-                effect="nothing was removed",
+                effect="nothing was removed of them",
                 remedy="run the command again",
             )
-        abouts = [_without(about, files) for about in store.manifest.abouts(folder)]
         if files:
-            marks |= {f"{folder}/{ABOUT}": "".join(map(line, abouts)), **entries(abouts)}
-    texts, replaced = without(store, [*itertools.chain(*prunable.results.values())])
-    if prunable.files:
-        replace_and_remove(store.files, marks | texts, [*replaced, *prunable.files])
+            store.files.replace(f"{folder}/{ABOUT}", "".join(map(line, abouts)).encode())
+            store.files.delete(files)
+    pieces = [*itertools.chain(*prunable.results.values())]
+    replace(store, (), pieces)
+    store.files.delete(piece.file for piece in pieces)
 
 
 def _without(about: Mapping[str, Any], files: Sequence[str]) -> dict[str, Any]:
@@ -260,12 +251,6 @@ def _going(
             stays[dump.dump] = f"run {run} is measured on its days"
         else:
             going.append(dump)
-    folders = {dump.folder for dump in going}
-    lacking = {incomplete.dump.dump for incomplete in incomplete_dumps(store, folders)}
-    stays.update(
-        (dump, "files of it are missing: run cpmon store repair first") for dump in lacking
-    )
-    going = [dump for dump in going if dump.dump not in lacking]
     return _without_company(going, dumps, stays)
 
 

@@ -302,9 +302,9 @@ def _aware(moment: datetime) -> datetime:
 
 
 def run_names(store: Store) -> list[str]:
-    """The files of all runs, sorted, without those in `store.left_out`."""
+    """The files of all runs, sorted."""
     names = (file.name for file in store.files.inside(FOLDER).files)
-    return [name for name in names if name.endswith(".json") and name not in store.left_out.files]
+    return [name for name in names if name.endswith(".json")]
 
 
 def run_name(run_id: str) -> str:

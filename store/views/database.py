@@ -9,7 +9,7 @@ import resource
 
 import duckdb
 
-from ...core.errors import CpmonError, StoreError, UnreadableError
+from ...core.errors import StoreError, UnreadableError
 from ..dumps.store import Store
 from ..files.disk import read_error
 from ..files.objects import ObjectFiles
@@ -23,8 +23,6 @@ _OF_FILES = re.compile(
     "|magic bytes|to be a Parquet file|[Pp]arquet file|Thrift|TProtocol|decompress|schema mismatch"
 )
 """Messages of DuckDB about a missing or damaged file."""
-_OF_TYPES = re.compile(r"\w\[\]|STRUCT\(|MAP\(|Could not convert|Unimplemented type for cast")
-"""Messages of DuckDB about a column of an unexpected type."""
 
 
 def database(store: Store) -> duckdb.DuckDBPyConnection:
@@ -72,18 +70,6 @@ def storage_error(error: Exception) -> StoreError | None:
         code="store-file-unreadable",
         found=head.partition(": ")[2] or head,
         effect="the query was not answered",
-        remedy="run the query again; if a file is missing, restore it from a backup, or run cpmon"
-        " store repair, which lists the dumps to ingest again",
+        remedy="run the query again; if a file is missing, restore it from a backup, or see with"
+        " cpmon store check what to do",
     )
-
-
-def is_about_files(error: Exception) -> bool:
-    """Whether an error or one of its causes may be due to a missing or damaged file."""
-    raised: BaseException | None = error
-    while isinstance(raised, Exception):
-        if isinstance(raised, UnreadableError | FileNotFoundError):
-            return True
-        if isinstance(storage_error(raised), UnreadableError) or _OF_TYPES.search(str(raised)):
-            return True
-        raised = raised.__cause__ or raised.__context__
-    return not isinstance(error, CpmonError)  # unexpected: due to invalid rows, or a bug

@@ -91,7 +91,7 @@ def test_a_file_of_a_store_is_not_replaced(
     command: str, kind: str | None, cpmon: Cpmon, landed: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("CPMON_STORE", str(landed / "store"))
-    (target,) = landed.glob("store/records/*/*/*/sytprp.parquet")
+    (target,) = landed.glob("store/records/*/*/*/*/sytprp.parquet")
     before = target.read_bytes()
     link = landed / "link"
     if kind:

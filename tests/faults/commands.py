@@ -6,20 +6,25 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from blake3 import blake3
 from pyiceberg.catalog.sql import SqlCatalog
 
 from cpmon.cli.main import run
 from cpmon.schemas.registry import shipped
+from cpmon.store import Store
+from cpmon.store.check import collect_garbage
 from cpmon.store.dumps.landed_dump import ABOUT
 from cpmon.store.export.iceberg import CATALOG
-from tests.batch.fleet import hourly
+from cpmon.store.results.entries import Entries
 from tests.faults.conftest import dump_of
 from tests.pages import Line, draft
 
@@ -102,18 +107,19 @@ def months(folder: Path) -> None:
     landed(folder, 40 * DAY)
 
 
-def lacking(folder: Path) -> None:
-    """A month without a table that one of its two dumps had, and a dump without a table."""
-    store = folder / "store"
-    folder.mkdir(exist_ok=True)
-    for day, damage in ((0, ""), (1, "no configuration"), (2, ""), (40, "")):
-        (folder / f"{day}.mon").write_bytes(hourly("ALPHA", 0, 24 * day, damage).data)
-    named = ("--system", "ALPHA", "--store", store)
-    cpmon("ingest", *(folder / f"{day}.mon" for day in (0, 1, 40)), *named)
-    cpmon("store", "compact", "--store", store)
-    cpmon("ingest", folder / "2.mon", *named)
-    for lost in ("months/*/*/mtrspr.parquet", "records/*/date=2001-12-20/*/sytprp.parquet"):
-        next(store.glob(lost)).unlink()
+def a_month(folder: Path) -> None:
+    """A month of two dumps that were merged, and another dump."""
+    months(folder)
+    cpmon("store", "compact", "--store", folder / "store")
+
+
+DROPPED = tuple(blake3(dump_of(number)).hexdigest(length=16) for number in (0, 40 * DAY))
+"""One of the month, and the other one."""
+
+
+def unnamed(folder: Path) -> None:
+    """A store without its manifest."""
+    shutil.rmtree(landed(folder, 0, 40 * DAY) / "manifest")
 
 
 def asked(folder: Path) -> None:
@@ -182,8 +188,8 @@ COMMANDS = {
     ),
     "store compact": Command(months, ("store", "compact", *STORE)),
     "store export": Command(asked, ("store", "export", *STORE, "--iceberg", f"{SITE}/{ICEBERG}")),
-    "store repair": Command(lacking, ("store", "repair", *STORE)),
-    "store rebuild": Command(asked, ("store", "rebuild", *STORE)),
+    "store drop": Command(a_month, ("store", "drop", *STORE, *DROPPED)),
+    "store rebuild": Command(unnamed, ("store", "rebuild", *STORE)),
     "runs": Command(
         asked,
         (
@@ -226,6 +232,7 @@ LIKE = {
         "serve",
         "batch status",
         "store info",
+        "store check",
         "store catalogue",
         "completion",
         "schema list",
@@ -243,15 +250,46 @@ LIKE = {
 """A command -> others that write as it does: at most the catalogue, and one file by one rename."""
 
 
+FORMAT = ("records", "months", "manifest", "reduced")
+"""Folders of a store whose names of files differ from run to run."""
+
+
 def snapshot(site: Path) -> dict[str, Any]:
     """Each file and folder, with what must be the same however often a command was run."""
     found: dict[str, Any] = {}
+    if (site / "store" / "store.json").exists():
+        found |= _told(Store(site / "store"))
     for path in sorted(site.rglob("*")):
         name = str(path.relative_to(site))
-        if not name.startswith(ICEBERG):
+        if not name.startswith((ICEBERG, *(f"store/{each}" for each in FORMAT))):
             found[name] = "folder" if path.is_dir() else _content(path)
     if (site / ICEBERG).exists():
         found[ICEBERG] = _registered(site / ICEBERG)
+    return found
+
+
+def _told(store: Store) -> dict[str, Any]:
+    """The dumps and results of a store; what it has beside them has to be garbage."""
+    store.clean()
+    collect_garbage(store, -60)
+    found: dict[str, Any] = {}
+    files = set[Path]()
+    for dump in store.dumps():
+        about = _without_times(store.about(dump.dump))
+        folder = store.root / about.pop("folder")
+        found[dump.dump] = about, dump.is_merged, sorted(dump.tables)
+        files |= {folder / ABOUT}
+        for table in dump.tables:
+            files.add(folder / f"{table}.parquet")
+            rows = _content(folder / f"{table}.parquet")
+            own = pc.equal(rows["dump"], dump.dump) if dump.is_merged else [True] * len(rows)
+            found[f"{dump.dump} {table}"] = rows.filter(own)
+    for entry in Entries(store).all():
+        files.add(store.root / entry.file)
+        name = f"{entry.result} {entry.level} {entry.system} {list(entry.days)}"
+        found[name] = entry.days, entry.version, _content(store.root / entry.file)
+    there = {f for each in FORMAT for f in (store.root / each).rglob("*.parquet")}
+    assert there == {file for file in files if file.suffix == ".parquet"}
     return found
 
 
@@ -270,9 +308,6 @@ def _content(path: Path) -> Any:
     if path.suffix == ".parquet":
         rows = pq.ParquetFile(path).read()
         return rows.drop_columns([name for name in rows.column_names if name in TIMES])
-    if path.name == ABOUT:  # that of a month has a line for each dump
-        lines = path.read_text(encoding="utf-8").splitlines()
-        return [_without_times(json.loads(line)) for line in lines]
     if path.suffix == ".json":
         return _without_times(json.loads(path.read_text(encoding="utf-8")))
     if path.suffix == ".prom":

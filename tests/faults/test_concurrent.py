@@ -50,7 +50,7 @@ def test_the_same_dump_under_two_systems_lands_once(tmp_path: Path, store: Store
     about = {"dump": "abc", "stored_size": None, "layouts": "x"}
     with store.stage() as first, store.stage() as second:
         day = date(2001, 12, 18)
-        assert store.publish(first, {**about, "system": "A"}, day)
-        assert not store.publish(second, {**about, "system": "B"}, day)
+        assert store.land(first, {**about, "system": "A"}, day)
+        assert not store.land(second, {**about, "system": "B"}, day)
     assert [one.system for one in store.dumps()] == ["A"]
     assert list(store.staging.iterdir()) == []

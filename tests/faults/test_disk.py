@@ -16,7 +16,7 @@ from cpmon.ingest import ingest
 from cpmon.store import Store
 from tests.batch.site import make_site
 from tests.faults.conftest import Victim, check_tidy, dump_of, rows, undisturbed
-from tests.faults.test_kills import make_old, new_dump, whole_dumps
+from tests.faults.test_kills import new_dump, whole_dumps
 from tests.serve.conftest import ROOT as PROJECT
 from tests.serve.conftest import Start, servers
 
@@ -88,7 +88,6 @@ def check_full(victim: Victim, disk: Disk, folder: Path, points: int) -> None:
                 full += 1
             assert {d.name for d in dumps[: None if landed else -1]} == whole_dumps(store)
             disk.change(f"size={ROOM}")
-    make_old(store)
     for one in dumps:
         assert victim.run(one, store)[0] == 0
     assert rows(store) == undisturbed(folder, dumps)

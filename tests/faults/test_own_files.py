@@ -16,6 +16,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from blake3 import blake3
 
 from cpmon.cli.main import Status
 from tests.batch.fleet import hourly
@@ -28,15 +29,15 @@ KEPT = f"reduced/{REDUCTION}/level="
 FILES = {
     "marker": "store.json",
     "manifest": "manifest",
-    "line of a dump": "manifest/system=ALPHA/2001-12/????????????????????????????????.json",
-    "lines of a month": "manifest/*/*/*.jsonl",
-    "dump": "records/*/date=2001-12-20/*/dump.json",
+    "line of a dump": "manifest/system=ALPHA/2001-12/{late}.0.json",
+    "lines of a month": "manifest/*/2001-12/dumps.*[2-9].jsonl",
+    "dump": "records/*/date=2001-12-20/*/*/dump.json",
     "dumps of a month": "months/*/*/dump.json",
-    "table": "records/*/date=2001-12-20/*/sytprp.parquet",
+    "table": "records/*/date=2001-12-20/*/*/sytprp.parquet",
     "table of a month": "months/*/*/interval.parquet",
     "run": "runs/am.json",
     "classes": "classes.txt",
-    "entries of results": "manifest/*/*/*.results.jsonl",
+    "entries of results": "manifest/*/2001-12/results.*.jsonl",
     "result": f"{KEPT}interval/system=ALPHA/2002-*.parquet",
     "result of a month": f"{KEPT}interval/system=ALPHA/2001-12.*.parquet",
     "roll-up of a month": f"{KEPT}hour/system=ALPHA/2001-12.*.parquet",
@@ -107,7 +108,7 @@ WRITERS = {
     "compact": ("store", "compact"),
     "prune": ("store", "prune", "--keep", "interval=1d", "--raw", "1d"),
     "rebuild": ("store", "rebuild"),
-    "repair": ("store", "repair"),
+    "check": ("store", "check"),
     "export": ("store", "export", "--iceberg", "{export}"),
     "define": ("runs", "--define", "new", "--system", "ALPHA", "--since", "2001-12-18T00:00",
                "--until", "2001-12-19T00:00"),
@@ -141,8 +142,8 @@ class Site:
         shutil.copytree(self.made, self.here)
 
     def file(self, kind: str) -> Path:
-        (file, *_) = sorted((self.here / "store").glob(FILES[kind]))
-        return file
+        late = blake3((self.here / "2.mon").read_bytes()).hexdigest(length=16)
+        return max((self.here / "store").glob(FILES[kind].format(late=late)))
 
     def words(self, command: str) -> list[str]:
         places = {

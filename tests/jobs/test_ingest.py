@@ -29,7 +29,9 @@ def test_dumps_land_at_once_as_they_do_one_by_one(
     assert names == [str(dumps[number]) for number in (0, 1, 3)]
     assert told[1].out.splitlines()[-1].startswith("4 dumps landed by 2 processes in ")
     for name in ("useact", "interval"):
-        (first, second) = (sorted(store.glob(f"records/*/*/*/{name}.parquet")) for store in stores)
+        (first, second) = (
+            sorted(store.glob(f"records/*/*/*/*/{name}.parquet")) for store in stores
+        )
         assert [f.read_bytes() for f in first] == [f.read_bytes() for f in second]
 
 

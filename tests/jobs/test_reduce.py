@@ -30,7 +30,7 @@ from cpmon.store.dumps.compaction import compact, months
 from cpmon.store.results.reduced import LEVELS
 from cpmon.store.results.retention import Retention, plan, prune
 from tests.dumps import dump, fields, frame, samples
-from tests.fleet import fleet
+from tests.fleet import fleet, rebuilt
 from tests.waiting import PATIENCE_S, wait_until
 
 FEW = ("user_classes_by_time", "dasd_by_control_unit", "system_config", "run_summary")
@@ -289,7 +289,7 @@ def test_a_unit_whose_samples_were_pruned_beside_it_says_so(tmp_path: Path):
     reduce(store, (), Settings())
     (first,) = store.dumps()
     copy_dump(Path(str(store.find(first.dump))), [timedelta(days=1)])
-    store.manifest.rebuild()
+    rebuilt(store)
     aged = Retention(dict.fromkeys(LEVELS), raw=40)
     beside = Beside(
         lambda store: prune(store, plan(store, reductions(), aged, date(2003, 6, 16))), store

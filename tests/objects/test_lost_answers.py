@@ -21,9 +21,9 @@ import pytest
 from obstore.store import MemoryStore
 
 from cpmon.cli.main import Status
-from cpmon.core.errors import BusyError, StoreError
+from cpmon.core.errors import StoreError
 from cpmon.store import Store
-from cpmon.store.dumps import elsewhere
+from cpmon.store.check import collect_garbage
 from cpmon.store.files import open_files
 from cpmon.store.files.objects import ObjectFiles
 from tests.batch.fleet import hourly
@@ -112,40 +112,6 @@ def test_what_is_there_says_whether_it_was_created(memory: ObjectFiles, how: str
     assert memory.create("one", b"another's") is (how == "not done")
 
 
-@pytest.mark.parametrize("how", HOWS)
-def test_a_lock_is_let_go_whose_answer_was_lost(memory: ObjectFiles, how: str):
-    with on(Network(1, how)):
-        if how == "not done":
-            with pytest.raises(StoreError), elsewhere.alone(memory):
-                raise AssertionError("it has no lock")
-        else:
-            with elsewhere.alone(memory):
-                assert memory.exists(elsewhere.LOCKED)
-    assert not memory.exists(elsewhere.LOCKED)
-
-
-def test_a_lock_says_who_has_it_and_goes_with_its_holder_only(memory: ObjectFiles):
-    with elsewhere.alone(memory):
-        with pytest.raises(BusyError) as busy, elsewhere.alone(memory):
-            raise AssertionError("two have the lock")
-        assert re.match(r"process \d+ of \S+ on \S+, since 20", busy.value.found or "")
-        memory.replace(elsewhere.LOCKED, b"{}")  # it was a day old, and somebody else has it now
-    assert memory.read(elsewhere.LOCKED) == b"{}"
-
-
-def test_a_lock_that_could_not_be_removed_is_taken_over_by_its_machine_only(memory: ObjectFiles):
-    with on(Network(2, "not done")), pytest.raises(StoreError), elsewhere.alone(memory):
-        pass
-    left = memory.read(elsewhere.LOCKED)
-    with elsewhere.alone(memory):
-        assert memory.read(elsewhere.LOCKED) != left
-    other = json.dumps({**json.loads(left), "processes": "another machine"}).encode()
-    memory.replace(elsewhere.LOCKED, other)
-    with pytest.raises(BusyError), elsewhere.alone(memory):
-        raise AssertionError("two have the lock")
-    assert memory.read(elsewhere.LOCKED) == other
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("command", PREPARED)
 def test_after_a_lost_answer_the_next_command_completes(
@@ -213,8 +179,9 @@ class _Trial:
     def state(self) -> tuple[list[str], list[object]]:
         """The names of the files once what is left was cleaned, and what the store answers."""
         files = Store(self.store).files
-        elsewhere.clean(files, Store(self.store).manifest, age_s=-60)
-        names = sorted(re.sub(r"/[0-9a-f]{12}/|[0-9a-f]{32}", "/*/", n) for n in files.names())
+        collect_garbage(Store(self.store), -60)
+        found = (re.sub(r"\b[0-9a-f]{12}\b|[0-9a-f]{32}", "*", n) for n in files.names())
+        names = sorted(re.sub(r"\.[0-9]{6}\.", ".*.", name) for name in found)
         answers = (
             self.cpmon("query", sql, "--store", self.store, "--format", "json") for sql in READS
         )

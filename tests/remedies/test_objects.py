@@ -67,16 +67,6 @@ def test_wrong_buckets_and_credentials_are_set_right(
 
 
 @pytest.mark.slow
-@tries("results-locked")
-def test_who_is_not_alone_does_it_later(tried: Attempt, place: str, mon: Path):
-    tried.works("ingest", mon, "--store", place)
-    with Store(place).alone():
-        tried.works("reduce", "--store", place)  # but for the merge
-        tried.fails("store", "compact", "--store", place)
-    tried.works("store", "compact", "--store", place)
-
-
-@pytest.mark.slow
 @tries("store-file-unreadable")
 def test_a_file_that_is_cut_is_put_back(tried: Attempt, place: str, mon: Path):
     tried.works("ingest", mon, "--store", place)

@@ -20,11 +20,12 @@ from pyiceberg.table import Table
 from cpmon.reduce.engine.database import ReductionDatabase, Result
 from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store
-from cpmon.store.dumps.landed_dump import LandedDump
+from cpmon.store.check import check
 from cpmon.store.dumps.manifest import Manifest
 from cpmon.store.dumps.staging import Staging
 from cpmon.store.export import iceberg
 from cpmon.store.files import disk, plain_paths
+from cpmon.store.results.entries import Entries
 from cpmon.store.results.retention import Prune, prune
 from cpmon.store.sandbox.sandbox import Limits
 from tests.batch.fleet import hourly
@@ -55,19 +56,24 @@ def test_results_of_a_month_with_a_damaged_file_are_repaired(tried: Attempt, tmp
     put(tried, store, 2)
     month.write_bytes(month.read_bytes()[:-20])
     assert "/level=hour/system=ALPHA/2001-12." in tried.fails("reduce", reduction, "--store", store)
-    tried.works("store", "repair", "--store", store)
+    (problem,) = check(Store(store))
+    assert problem.name == str(month.relative_to(store))
+    tried.works("store", "drop", problem.name, "--store", store)
     tried.works("reduce", reduction, "--store", store)
-    assert len([*store.glob(f"reduced/{reduction}/level=hour/*/2001-12*.parquet")]) == 1
+    hours = [e for e in Entries(Store(store)).of(reduction) if e.level == "hour"]
+    assert len([e for e in hours if "/2001-12" in e.file]) == 1
 
 
 @tries("store-file-unreadable")
 def test_a_dump_that_cannot_be_merged_is_landed_again(tried: Attempt, tmp_path: Path):
     store = tmp_path / "perf"
     put(tried, store, 0, 1, 40)
-    (file, *_) = sorted(store.glob("records/*/*/*/sytprp.parquet"))
+    (file, *_) = sorted(store.glob("records/*/*/*/*/sytprp.parquet"))
     file.write_bytes(b"no Parquet")
     tried.fails("store", "compact", "--store", store)
-    tried.works("store", "repair", "--store", store)
+    (problem,) = check(Store(store))
+    (name,) = re.findall("cpmon store drop ([0-9a-f]+)", problem.remedy)
+    tried.works("store", "drop", name, "--store", store)
     put(tried, store, 0, 1)
     tried.works("store", "compact", "--store", store)
     assert len({dump.folder for dump in Store(store).dumps()}) == 2
@@ -78,7 +84,7 @@ def test_a_month_is_merged_again_when_the_manifest_names_all(tried: Attempt, tmp
     store = tmp_path / "perf"
     put(tried, store, 0, 1, 40)
     tried.works("store", "compact", "--store", store)
-    Store(store).manifest.drop(Store(store).dumps()[:1])
+    Store(store).manifest.put(Store(store).dumps()[:1])
     put(tried, store, 2)
     tried.fails("store", "compact", "--store", store)
     tried.works("store", "rebuild", "--store", store)
@@ -105,20 +111,19 @@ def test_a_manifest_that_is_gone_is_made_again(tried: Attempt, tmp_path: Path, m
 
 
 @tries("result-damaged")
-def test_a_result_that_cannot_be_read_is_put_aside(tried: Attempt, tmp_path: Path):
+def test_a_result_that_cannot_be_read_is_taken_out(tried: Attempt, tmp_path: Path):
     store = tmp_path / "perf"
     put(tried, store, 0, 1, 40)
     tried.works("reduce", "processors_by_time", "--store", store)
-    for result in store.glob("reduced/processors_by_time/level=*/*/*.parquet"):
-        result.write_bytes(result.read_bytes()[:-100])
+    for result in Entries(Store(store)).of("processors_by_time"):
+        (store / result.file).write_bytes(b"PAR1")
     tried.fails("query", "FROM rollup.processors_by_time", "--store", store)
-    tried.works("store", "repair", "--store", store)
-    assert (store / "aside" / result.relative_to(store)).exists()
+    tried.works("store", "drop", "reduced/processors_by_time", "--store", store)
     tried.works("reduce", "processors_by_time", "--store", store)
 
 
 @tries("export-table-failed")
-def test_a_result_that_cannot_be_registered_is_put_aside(
+def test_a_result_that_cannot_be_registered_is_looked_for(
     tried: Attempt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     store, words = tmp_path / "perf", ("store", "export", "--iceberg", tmp_path / "iceberg")
@@ -130,7 +135,7 @@ def test_a_result_that_cannot_be_registered_is_put_aside(
     with monkeypatch.context() as strange:
         strange.setattr(iceberg, "_export_table", refuse)
         tried.fails(*words, "--store", store)
-    tried.works("store", "repair", "--store", store)
+    tried.works("store", "check", "--store", store)
     tried.works(*words, "--store", store)
 
 
@@ -167,36 +172,6 @@ def test_a_damaged_manifest_is_made_again(tried: Attempt, tmp_path: Path, mon: P
     assert landed(store) == 3
 
 
-@tries("dump-metadata-lost")
-def test_a_dump_that_says_nothing_is_moved_away_and_landed_again(
-    tried: Attempt, tmp_path: Path, mon: Path
-):
-    store = tmp_path / "perf"
-    tried.works("ingest", mon, "--store", store)
-    (about,) = store.glob("records/*/*/*/dump.json")
-    for entry in store.glob("manifest/*/*/*.json"):
-        entry.unlink()
-    for wrong in ("", about.read_text(encoding="utf-8") * 2):
-        about.write_text(wrong, encoding="utf-8")
-        tried.fails("store", "rebuild", "--store", store)
-    about.parent.rename(tmp_path / "aside")
-    tried.works("store", "rebuild", "--store", store)
-    tried.works("ingest", mon, "--store", store)
-    assert landed(store) == 3
-
-
-@tries("dump-metadata-damaged")
-def test_what_a_dump_says_is_written_again(tried: Attempt, tmp_path: Path):
-    store = tmp_path / "perf"
-    put(tried, store, 0, 1, 40)
-    (about,) = store.glob("records/*/date=2001-12-18/*/dump.json")
-    was = about.read_text(encoding="utf-8")
-    about.write_text(was[:50], encoding="utf-8")
-    tried.fails("store", "compact", "--store", store)
-    tried.works("store", "repair", "--store", store)
-    assert about.read_text(encoding="utf-8") == was
-
-
 @tries("manifest-busy")
 def test_a_manifest_that_changes_while_it_is_read_is_read_again(
     tried: Attempt, tmp_path: Path, mon: Path, monkeypatch: pytest.MonkeyPatch
@@ -204,12 +179,12 @@ def test_a_manifest_that_changes_while_it_is_read_is_read_again(
     store = tmp_path / "perf"
     tried.works("ingest", mon, "--store", store)
     with monkeypatch.context() as busy:
-        busy.setattr(Manifest, "_dumps_in", _merged_meanwhile)
+        busy.setattr(Manifest, "_said", _replaced_meanwhile)
         tried.fails("store", "info", "--store", store)
     tried.works("store", "info", "--store", store)
 
 
-def _merged_meanwhile(_: Manifest, name: str) -> tuple[LandedDump, ...]:
+def _replaced_meanwhile(_: Manifest, name: str) -> None:
     raise FileNotFoundError(name)
 
 
@@ -301,7 +276,7 @@ def test_a_store_of_another_version_is_landed_anew(tried: Attempt, tmp_path: Pat
     tried.works("ingest", mon, "--store", store)
     (store / "store.json").write_text('{"version": 99}', encoding="utf-8")
     said = tried.fails("ingest", mon, "--store", store)
-    assert "land the dumps in a new store" in said
+    assert "ingest the dumps into a new store" in said
     tried.works("ingest", mon, "--store", tmp_path / "new")
     assert landed(tmp_path / "new") == 3
 
@@ -379,32 +354,6 @@ def test_who_may_read_a_store_is_said_by_the_umask(tried: Attempt, tmp_path: Pat
     entries = {entry for entry in (tmp_path / "perf").rglob("*") if entry.name != "staging"}
     assert {entry.stat().st_mode & 0o777 for entry in entries} == {0o640, 0o750}
     assert (tmp_path / "perf" / "staging").stat().st_mode & 0o777 == 0o700
-
-
-@tries("removal-intent-damaged")
-def test_a_damaged_intent_is_moved_away(tried: Attempt, tmp_path: Path, mon: Path):
-    store, second = tmp_path / "perf", tmp_path / "second.mon"
-    second.write_bytes(dump_of(1))
-    tried.works("ingest", mon, "--store", store)
-    intent = store / "staging" / "damaged.intent"
-    intent.write_text("{", encoding="utf-8")
-    assert str(intent) in tried.fails("ingest", second, "--store", store)
-    intent.rename(tmp_path / "aside")
-    tried.works("ingest", second, "--store", store)
-    assert landed(store) == 6
-
-
-@tries("landing-intent-damaged")
-def test_an_intent_of_another_folder_is_moved_away(tried: Attempt, tmp_path: Path, mon: Path):
-    store, second = tmp_path / "perf", tmp_path / "second.mon"
-    second.write_bytes(dump_of(1))
-    tried.works("ingest", mon, "--store", store)
-    intent = store / "staging" / "other.landing"
-    intent.write_text("records/elsewhere", encoding="utf-8")
-    assert str(intent) in tried.fails("ingest", second, "--store", store)
-    intent.rename(tmp_path / "aside")
-    tried.works("ingest", second, "--store", store)
-    assert landed(store) == 6
 
 
 @tries("store-folder-is-link")

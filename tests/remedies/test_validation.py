@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from cpmon.cli.main import Status
+from cpmon.store import Store
 from tests.remedies.conftest import dump_of
 from tests.remedies.trying import Attempt, tries
 
@@ -26,10 +27,10 @@ def test_the_folder_of_a_dump_that_is_part_of_another_is_moved_away(
     store, longer = tmp_path / "store", tmp_path / "longer.mon"
     longer.write_bytes(dump_of(0, intervals=6))
     tried.works("ingest", mon, "--store", store)
-    (part,) = store.glob("records/system=*/date=*/dump=*")
+    (part,) = Store(store).dumps()
     tried.works("ingest", longer, "--store", store)
     assert failed(tried, store, "intervals-once")
-    part.rename(tmp_path / "aside")
+    tried.works("store", "drop", part.dump, "--store", store)
     assert not failed(tried, store, "intervals-once")
 
 
@@ -51,9 +52,9 @@ def test_a_dump_that_is_transferred_again_takes_the_place_of_the_spoilt_one(
     tried.works("damage", mon, "length-short:50%", "-o", spoilt)
     tried.works("ingest", spoilt, "--store", store, status=Status.DAMAGED)
     assert failed(tried, store, "bytes-understood")
-    (folder,) = store.glob("records/system=*/date=*/dump=*")
+    (spoilt_dump,) = Store(store).dumps()
     tried.works("ingest", mon, "--store", store)
-    folder.rename(tmp_path / "aside")
+    tried.works("store", "drop", spoilt_dump.dump, "--store", store)
     assert not failed(tried, store, "bytes-understood")
 
 

@@ -34,7 +34,7 @@ COMMANDS = {
     "forecast": ["forecast", "total_util"],
     "store info": ["store", "info"],
     "store rebuild": ["store", "rebuild"],
-    "store repair": ["store", "repair"],
+    "store check": ["store", "check"],
     "store catalogue": ["store", "catalogue", "-o", "views.duckdb"],
     "store export": ["store", "export", "users_by_time", "--parquet", "exported"],
     "store compact": ["store", "compact"],
@@ -106,7 +106,7 @@ def test_a_limit_ends_no_command_without_a_reason(landed: Path, tmp_path: Path, 
         if done.returncode in (Status.FAILED, Status.USAGE):
             assert any(reason in done.stderr for reason in REASONS), (name, done)
     (tmp_path / "cpmon.toml").write_text(_settings("1GB"))
-    for name in ("reduce", "report", "exceptions", "store repair"):
+    for name in ("reduce", "report", "exceptions", "store check"):
         done = _cpmon(tmp_path, *COMMANDS[name])
         assert done.returncode not in (Status.FAILED, Status.USAGE), (name, done)
 

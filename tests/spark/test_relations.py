@@ -29,7 +29,7 @@ from cpmon.spark.frames import QuerySpan, declared
 from cpmon.store import Store, connect
 from cpmon.store.catalogue.connection import Connection
 from cpmon.store.dumps.compaction import compact, months
-from tests.fleet import fleet
+from tests.fleet import fleet, rebuilt
 from tests.reduce.catalogue import lab
 from tests.spark.damaged import SAMPLES, damaged_store
 
@@ -222,7 +222,7 @@ def test_months_show_the_rows_of_their_dumps(spark: SparkSession, tmp_path: Path
     store = fleet(tmp_path)
     first = store.dumps()[0]
     copy_dump(store.root / first.folder, (timedelta(days=day) for day in (6, 60)))
-    store.manifest.rebuild()
+    rebuilt(store)
     span = QuerySpan(datetime(2003, 5, 7), datetime(2003, 5, 9), ("PRODA",))  # noqa: DTZ001
     names = ("interval.useact", "monitor.mtrsys", "meta.dump")
 

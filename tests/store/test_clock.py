@@ -306,9 +306,12 @@ def test_a_dump_that_was_landed_before_intervals_told_of_clocks_is_read(
     store: Store, tmp_path: Path
 ):
     land(store, tmp_path, dump(interval(0, config()), sample(60, 1), sample(120, 2)))
-    (file,) = store.root.glob("records/*/*/*/interval.parquet")
+    (file,) = store.root.glob("records/*/*/*/*/interval.parquet")
     pq.write_table(pq.read_table(file).drop_columns(["restated", "stretch"]), file)
-    for about in [*store.root.glob("records/*/*/*/dump.json"), *store.root.rglob("manifest/**/*")]:
+    for about in [
+        *store.root.glob("records/*/*/*/*/dump.json"),
+        *store.root.rglob("manifest/**/*"),
+    ]:
         if about.is_file():
             about.write_text(about.read_text().replace(fingerprint(), "0" * 16))
     old = Store(store.root)

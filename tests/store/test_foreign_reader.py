@@ -126,8 +126,9 @@ def test_it_is_short_and_imports_nothing_of_cpmon():
 
 
 def test_the_stores_have_files_to_choose_from(stores: dict[str, Store]):
-    killed = stores["reduced again, and killed"].root / "reduced" / RESULTS[0] / "level=hour"
-    days = [file.name[: len("2002-01-19")] for file in killed.glob("*/????-??-??-*")]
+    killed = stores["reduced again, and killed"]
+    hours = [entry for entry in Entries(killed).of(RESULTS[0]) if entry.level == "hour"]
+    days = [str(*entry.days) for entry in hours if len(entry.days) == 1]
     assert days.count("2002-03-09") == 2
     entries = Entries(stores["reduced again, and killed"]).of(RESULTS[0])
     months = [entry for entry in entries if entry.level == "hour" and len(entry.days) > 1]
@@ -168,7 +169,7 @@ def test_what_it_needs_is_on_the_page():
     page = PAGE.read_text(encoding="utf-8")
     words = set(re.findall(r'"([a-z_]{4,})"', READER.read_text(encoding="utf-8")))
     assert {"folder", "begins", "first_nominal"} < words
-    assert {word for word in words if word not in page} <= {"rank", "diagonal_relaxed"}
+    assert {word for word in words if word not in page} <= {"diagonal_relaxed"}
 
 
 def test_the_version_of_a_result_that_is_not_by_time_follows_from_the_page(

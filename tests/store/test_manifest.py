@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 
 from cpmon.config import Settings
-from cpmon.core.errors import StoreError
+from cpmon.core.errors import BusyError, StoreError
 from cpmon.ingest import ingest
 from cpmon.reduce.engine.reducing import reduce
 from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store, connect
-from cpmon.store.dumps import cleanup, manifest
+from cpmon.store.check import check, collect_garbage, drop, rebuild
+from cpmon.store.dumps import manifest, states
 from cpmon.store.dumps.manifest import FAN, Manifest
 from cpmon.store.files.local import LocalFiles
 from cpmon.store.results.lineage import lineages
@@ -60,6 +61,7 @@ def about(number: int, **facts: Any) -> dict[str, Any]:
         "tables": ["interval", "useact"],
         "layouts": "x",
         "stored_size": number,
+        "folder": f"records/system=A%2FB/date={day}/dump={number:04x}/00",
         **facts,
     }
 
@@ -76,30 +78,38 @@ def names(read: Manifest) -> set[str]:
     return {dump.dump for dump in read.dumps()}
 
 
-def test_many_files_of_a_month_become_few(tmp_path: Path):
+def test_many_dumps_of_a_month_are_in_few_states(tmp_path: Path):
     written, watching = manifest_of(tmp_path), manifest_of(tmp_path)
-    for number in range(FAN * FAN + 3):
+    for number in range(3 * FAN + 3):
         written.add(about(number))
-        if number % 100 == 0:
+        if number % 50 == 0:
             assert len(names(watching)) == number + 1
-    assert len(names(manifest_of(tmp_path))) == len(names(watching)) == FAN * FAN + 3
-    assert len(files(tmp_path)) == 4
+    assert len(names(manifest_of(tmp_path))) == len(names(watching)) == 3 * FAN + 3
+    assert len(files(tmp_path)) == 3 * FAN + 3 + 3
+    written.forget(-60)
+    assert len(files(tmp_path)) == 3 + 1, "what is in a state, and states before the newest"
+    assert names(manifest_of(tmp_path)) == names(watching)
     assert watching.has_size(7) and not watching.has_size(10**6)
     assert {dump.system for dump in watching.dumps()} == {"A/B"}
 
 
-def test_of_a_pruned_dump_the_later_line_holds_also_after_a_merge(tmp_path: Path):
-    written = manifest_of(tmp_path)
-    for number in range(FAN):
+def test_what_is_replaced_at_once_is_seen_at_once(tmp_path: Path):
+    written, watching = manifest_of(tmp_path), manifest_of(tmp_path)
+    for number in range(3):
         written.add(about(number))
-    written.add(about(3, pruned_at="2026-02-01T00:00:00", tables=["interval"]))
-    for number in range(FAN, 2 * FAN):
-        written.add(about(number))
-        (dump,) = [dump for dump in manifest_of(tmp_path).dumps() if dump.dump == "0003"]
-        assert dump.pruned and dump.tables == {"interval"}
+    known = watching.find("0001")
+    assert known and written.put([known], [about(1, pruned_at="2026-02-01", tables=["interval"])])
+    now = watching.find("0001")
+    assert now and now.pruned and now.tables == {"interval"}
+    assert not written.put([known]), "it has changed since"
+    assert written.put([now]) and watching.find("0001") is None
+    assert not list(tmp_path.glob("manifest/*/*/0001.1.json"))
+    assert written.add(about(1)) and not written.add(about(1, folder="records/other"))
+    again = watching.find("0001")
+    assert again and not again.pruned and list(tmp_path.glob("manifest/*/*/0001.1.json"))
 
 
-def test_a_file_that_is_merged_while_it_is_read_is_looked_for_again(
+def test_a_file_that_went_while_it_is_read_is_looked_for_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     written = manifest_of(tmp_path)
@@ -107,12 +117,13 @@ def test_a_file_that_is_merged_while_it_is_read_is_looked_for_again(
         written.add(about(number))
     real = Path.read_bytes
 
-    def merging(path: Path) -> bytes:
+    def replacing(path: Path) -> bytes:
         monkeypatch.setattr(Path, "read_bytes", real)
         written.add(about(FAN - 1))
+        written.forget(-60)
         return real(path)
 
-    monkeypatch.setattr(Path, "read_bytes", merging)
+    monkeypatch.setattr(Path, "read_bytes", replacing)
     assert len(names(manifest_of(tmp_path))) == FAN
 
 
@@ -126,7 +137,7 @@ def test_a_dump_that_lands_between_two_looks_is_not_one_without_a_manifest(
 
     def names(files: LocalFiles, folder: str = "") -> Iterator[str]:
         found = [*listed(files, folder)]
-        if folder == manifest.FOLDER and not looks:
+        if folder == states.MANIFEST and not looks:
             looks.append(folder)
             land(Store(tmp_path / "store"), 0)
         yield from found
@@ -141,7 +152,7 @@ def test_a_manifest_that_never_stands_still_is_said(
 ):
     manifest_of(tmp_path).add(about(1))
     monkeypatch.setattr(Path, "read_bytes", missing)
-    with pytest.raises(StoreError, match="changes all the time"):
+    with pytest.raises(BusyError, match="changes all the time"):
         manifest_of(tmp_path).dumps()
 
 
@@ -149,26 +160,57 @@ def missing(path: Path) -> bytes:
     raise FileNotFoundError(path)
 
 
-def test_a_damaged_file_is_named_and_made_again(store: Store):
-    (file, *_) = sorted(store.root.glob("manifest/*/*/*"))
-    file.write_bytes(b'{"dump": "x"}\n')
+@pytest.mark.parametrize("text", [b'{"dump": "x"}\n', b"", b'{"lines": "0"}\n{}\n'])
+@pytest.mark.parametrize("is_state", [False, True])
+def test_a_damaged_file_is_named_and_made_again(store: Store, text: bytes, is_state: bool):
+    before = store.dumps()
+    if is_state:
+        assert store.manifest.put(before[:1], store.abouts(before[:1]))
+    file = max(store.root.glob(f"manifest/*/*/*.json{'l' * is_state}"))
+    file.write_bytes(text)
     with pytest.raises(StoreError, match="cpmon store rebuild") as raised:
         Store(store.root).dumps()
     assert str(file) in str(raised.value)
-    Store(store.root).manifest.rebuild()
-    assert len(Store(store.root).dumps()) == 2
+    rebuild(Store(store.root))
+    assert Store(store.root).dumps() == before
 
 
-def test_what_was_removed_or_copied_by_hand_is_seen_when_it_is_made_again(store: Store):
-    first, second = store.dumps()
-    before = [(dump.days, dump.tables, dump.nominal, dump.layouts) for dump in store.dumps()]
+def test_a_state_that_is_lost_is_noticed(store: Store):
+    before = store.dumps()
+    assert store.manifest.put(before[:1], store.abouts(before[:1]))
+    store.manifest.forget(-60)
+    (file,) = store.root.glob("manifest/*/*/*.jsonl")
+    file.unlink()
+    with pytest.raises(StoreError, match="is gone"):
+        Store(store.root).dumps()
+    assert [problem.remedy for problem in check(Store(store.root))] == ["cpmon store rebuild"]
+    rebuild(Store(store.root))
+    assert Store(store.root).dumps() == before and not [*check(Store(store.root))]
+
+
+def test_the_newest_state_that_is_lost_is_noticed(store: Store):
+    before = store.dumps()
+    drop(store, [before[0].dump])
+    landed = land(store, 0)
+    assert store.manifest.put([now := store.manifest.find(landed)], store.abouts([now]))  # type: ignore[list-item]
+    for file in store.root.glob("manifest/*/*/*.json"):
+        file.unlink()  # all of them are in a state
+    max(store.root.glob("manifest/*/*/*.jsonl")).unlink()
+    (found,) = check(Store(store.root))
+    assert landed[:12] in found.found and found.remedy == "cpmon store rebuild"
+    rebuild(Store(store.root))
+    assert {dump.dump for dump in Store(store.root).dumps()} == {dump.dump for dump in before}
+
+
+def test_what_was_copied_by_hand_is_seen_when_it_is_made_again(store: Store):
+    before = store.dumps()
     shutil.rmtree(store.root / "manifest")
-    store.manifest.rebuild()
-    again = Store(store.root).dumps()
-    assert [(dump.days, dump.tables, dump.nominal, dump.layouts) for dump in again] == before
-    shutil.rmtree(store.root / first.folder)
-    store.manifest.rebuild()
-    assert [dump.dump for dump in Store(store.root).dumps()] == [second.dump]
+    store = Store(store.root)
+    rebuild(store)
+    assert Store(store.root).dumps() == before
+    drop(store, [before[0].dump])
+    rebuild(store)
+    assert Store(store.root).dumps() == before[1:], "what was dropped stays so"
 
 
 def test_what_another_process_does_is_seen(store: Store):
@@ -191,45 +233,43 @@ def test_a_prune_that_is_killed_is_seen(store: Store, monkeypatch: pytest.Monkey
     assert not any(one.pruned for one in watching.dumps())
     planned = plan(store, VIEWS, Retention({}, raw=1), LATER)
     with monkeypatch.context() as patched:
-        patched.setattr(cleanup, "remove", interrupted)
+        patched.setattr(LocalFiles, "delete", interrupted)
         with pytest.raises(KeyboardInterrupt):
             prune(store, planned)
-    assert sum(one.pruned for one in watching.dumps()) == 2  # of all, before the first table goes
+    assert sum(one.pruned for one in watching.dumps()) == 1  # before its first table goes
+    prune(store, plan(store, VIEWS, Retention({}, raw=1), LATER))
+    assert sum(one.pruned for one in watching.dumps()) == 2
+    assert not list(store.records.rglob("useact.parquet"))
 
 
 def interrupted(*_: object, **__: object) -> None:
     raise KeyboardInterrupt
 
 
-@pytest.fixture
-def killed(store: Store, monkeypatch: pytest.MonkeyPatch) -> Store:
-    """A store in which a process was killed when it had renamed the folder of its dump."""
+def test_a_dump_whose_process_was_killed_can_land_again(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+):
     with monkeypatch.context() as patched:
         patched.setattr(manifest.Manifest, "add", interrupted)
         with pytest.raises(KeyboardInterrupt):
             land(store, 25)
-    return store
+    assert len(Store(store.root).dumps()) == 2
+    assert land(store, 25) and len(store.dumps()) == 3
+    assert len(list(store.records.glob("*/*/*/*"))) == 4
+    assert collect_garbage(store) == 0, "a writer may be at work"
+    assert collect_garbage(store, -60) > 0
+    assert len(list(store.records.glob("*/*/*/*"))) == 3
+    with connect(store) as connection:
+        ((dumps,),) = connection.sql("SELECT count(DISTINCT dump) FROM meta.interval").fetchall()
+    assert dumps == 3
 
 
-def test_a_dump_whose_process_was_killed_is_taken_in_by_the_next_that_writes(killed: Store):
-    assert len(Store(killed.root).dumps()) == 2
-    killed.clean()
-    assert len(Store(killed.root).dumps()) == 3
-    assert not list(killed.staging.iterdir())
-    with connect(killed) as connection:
-        ((dumps, intervals),) = connection.sql(
-            "SELECT count(DISTINCT dump), count(*) FROM meta.interval"
-        ).fetchall()
-    assert (dumps, intervals > 2) == (3, True)
-    assert land(killed, 25) and len(killed.dumps()) == 3  # the same bytes do nothing
-
-
-def test_a_dump_has_landed_though_the_disk_has_no_room_for_a_merge(
+def test_a_dump_has_landed_though_the_disk_has_no_room_for_a_state(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ):
     with monkeypatch.context() as patched:
         patched.setattr(manifest, "FAN", 2)
-        patched.setattr(Manifest, "_write_merged", no_room)
+        patched.setattr(states.States, "commit", no_room)
         landed = land(store, 25)
     found = Store(store.root).find(landed)
     assert found is not None and found.is_dir()
@@ -242,7 +282,7 @@ def test_a_dump_that_the_manifest_has_no_room_for_has_not_landed(
         patched.setattr(Manifest, "add", no_room)
         with pytest.raises(StoreError, match="full"):
             land(store, 25)
-    assert len(list(store.records.glob("*/*/*"))) == len(Store(store.root).dumps()) == 2
+    assert len(Store(store.root).dumps()) == 2
     assert not list(store.staging.iterdir())
     assert land(store, 25) and len(store.dumps()) == 3
 

@@ -1,14 +1,14 @@
-"""A store in which files of a dump are missing answers for all others, and is repaired."""
+"""A store in which files of a dump are missing: what is, and how it gets whole again, is said."""
 
 from __future__ import annotations
 
 import functools
 import itertools
+import re
 import secrets
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +16,13 @@ import pytest
 from obstore.store import MemoryStore
 
 from cpmon.cli.main import Status, run
-from cpmon.config import Settings
-from cpmon.reduce.engine.reducing import reduce
-from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store, connect
 from cpmon.store.catalogue import answers
 from cpmon.store.catalogue.connection import Connection
+from cpmon.store.check import collect_garbage
 from cpmon.store.dumps.compaction import compact, months
 from cpmon.store.files import location, objects
 from cpmon.store.files.files import Files
-from cpmon.store.results.retention import Retention, plan, prune
 from tests.batch.fleet import hourly
 from tests.cli import conftest as commands
 from tests.cli.answer import Answer, Cpmon
@@ -37,11 +34,11 @@ ROWS = (
 )
 DUMPS = "SELECT dump, intervals FROM meta.dump ORDER BY 1"
 BY_TIME = "SELECT interval_end, cpu, busy_tod FROM processors_by_time ORDER BY ALL"
+DAYS = {"first": "2001-12-18", "second": "2001-12-19", "late": "2001-12-20"}
 LOST = {
     "its folder": ("date=2001-12-20", "", ("late",)),
     "one table": ("date=2001-12-20", "sytprp.parquet", ("late",)),
     "its intervals": ("date=2001-12-20", "interval.parquet", ("late",)),
-    "what is said of it": ("date=2001-12-20", "dump.json", ("late",)),
     "one table of a month": ("months/", "sytprp.parquet", ("first", "second")),
     "one table of a month that one dump has": ("months/", "mtrspr.parquet", ("first",)),
 }
@@ -67,6 +64,10 @@ class Site:
 
     def ingest(self, *names: str) -> Answer:
         return self.do("ingest", *(self.folder / f"{n}.mon" for n in names), "--system", "ALPHA")
+
+    def named(self, dump: str) -> str:
+        """What a dump is called here."""
+        return next(name for name, known in self.names.items() if known == dump)
 
     @property
     def files(self) -> Files:
@@ -150,60 +151,39 @@ def site(
     return Site(cpmon, store, whole.folder, whole.names)
 
 
-@pytest.mark.parametrize("site", [PLACES[0]], indirect=True)
-def test_a_question_that_names_no_records_looks_for_none(site: Site):
-    site.lose(*LOST["its folder"][:2])
-    assert (site.do("query", "SELECT 1").err, "note:" in site.do("query", DUMPS).err) == ("", True)
-
-
-@trials((PLACES[1], "one table of a month that one dump has"))
-def test_others_are_answered_for_and_what_is_missing_lands_again(site: Site, lost: str):
+@trials((PLACES[1], "one table of a month that one dump has"), (PLACES[0], "its folder"))
+def test_what_is_missing_is_named_and_lands_again(site: Site, lost: str):
     place, file, lacking = LOST[lost]
     whole = {sql: site.ask(sql) for sql in (ROWS, DUMPS, BY_TIME)}
     site.lose(place, file)
-
     gone = {site.names[name] for name in lacking}
-    others = {
-        sql: [row for row in whole[sql] if row.get("dump") not in gone] for sql in (ROWS, DUMPS)
-    }
-    for sql, expected in others.items():
-        answer = site.do("query", sql, "--format", "json")
-        assert answer.status is Status.DONE, answer.err
-        if "note:" not in answer.err:  # in object storage, where the question needs no such file
-            assert answer.rows == whole[sql] and not site.files.is_local
-            continue
-        assert answer.rows == expected
-        assert {d for d in site.names.values() if f"dump {d[:12]} of ALPHA" in answer.err} == gone
-        assert f"cpmon store repair --store {site.store}" in answer.err
-    assert [row for row in site.ask(BY_TIME) if row not in whole[BY_TIME]] == []
 
-    repaired = site.do("store", "repair")
-    assert repaired.status is Status.DONE, repaired.err
-    assert all(f"dump {name[:12]} of ALPHA" in repaired.text for name in gone)
-    assert "all its files are there" in site.do("store", "repair").text
-    after = site.do("query", ROWS, "--format", "json")
-    assert "note:" not in after.err
-    if file == "dump.json":
-        assert after.rows == whole[ROWS]
-        return
-    assert {sql: site.ask(sql) for sql in others} == others
+    assert site.ask("SELECT 1 AS a") == [{"a": 1}], "what reads no record needs none"
+    answer = site.do("query", ROWS, "--format", "json")
+    if answer.status is not Status.DONE:
+        assert "cpmon store check" in answer.err and "Traceback" not in answer.err
+    else:  # the question needs no such file
+        assert answer.rows == whole[ROWS]
+
+    found = site.do("store", "check", "--format", "json")
+    assert found.status is Status.WARNINGS
+    assert {row["name"] for row in found.rows} == {
+        f"dump {name[:12]} of ALPHA, {DAYS[site.named(name)]}" for name in gone
+    }
+    named = [re.findall(r"cpmon store drop ([0-9a-f]+)", row["remedy"])[0] for row in found.rows]
+    dropped = site.do("store", "drop", *named)
+    assert dropped.status is Status.DONE, dropped.err
+    assert "all its files are there" in site.do("store", "check").text
+    left = [row for row in whole[ROWS] if row["dump"] not in gone]
+    assert site.ask(ROWS) == left
     assert [row for row in site.ask(BY_TIME) if row not in whole[BY_TIME]] == []
+    site.do("store", "rebuild")
+    assert site.ask(ROWS) == left, "what was dropped stays so"
     assert "landed as" in site.ingest(*lacking).text
     assert {sql: site.ask(sql) for sql in whole} == whole
 
 
-@trials((PLACES[0], "its folder"))
-def test_to_ingest_a_dump_again_repairs_it(site: Site, lost: str):
-    place, file, lacking = LOST[lost]
-    whole = {sql: site.ask(sql) for sql in (ROWS, DUMPS, BY_TIME)}
-    site.lose(place, file)
-    answer = site.ingest(*lacking)
-    assert answer.status is Status.DONE and f"dump {site.names[lacking[0]][:12]}" in answer.err
-    assert {sql: site.ask(sql) for sql in whole} == whole
-    assert "all its files are there" in site.do("store", "repair").text
-
-
-def test_a_question_whose_files_are_merged_meanwhile_is_asked_again(
+def test_a_question_whose_files_are_merged_meanwhile_is_answered(
     cpmon: Cpmon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     site = Site(cpmon, str(tmp_path / "store"), tmp_path)
@@ -213,44 +193,34 @@ def test_a_question_whose_files_are_merged_meanwhile_is_asked_again(
     whole, ask = site.ask(ROWS), answers.ask
 
     def merged_meanwhile(connection: Connection, sql: str, *rest: Any) -> Any:
-        monkeypatch.setattr(answers, "ask", ask)
         connection.make_named(sql)
         store = Store(site.store)
         assert compact(store, months(store)).dumps == 2
+        assert collect_garbage(store) == 0
         return ask(connection, sql, *rest)
 
     monkeypatch.setattr(answers, "ask", merged_meanwhile)
     assert site.ask(ROWS) == whole
 
 
-@pytest.mark.parametrize(
-    "site", [PLACES[0], pytest.param(PLACES[1], marks=pytest.mark.slow)], indirect=True
-)
-def test_samples_of_a_dump_that_lacks_a_table_are_not_pruned(site: Site):
-    store, name = Store(site.store), "processors_by_time"
-    reduce(store, [name], Settings())
-    site.lose("date=2001-12-20", "sytprp.parquet")
-    left = set(site.files.names("records"))
-    views = [view for view in reductions() if view.name == name or view.is_private]
-    found = plan(store, views, Retention({}, raw=1), date(2002, 6, 1))
-    assert found.stays == {
-        site.names["late"]: "files of it are missing: run cpmon store repair first"
-    }
-    prune(store, found)
-    late = {name for name in left if "date=2001-12-20" in name}
-    assert late <= set(site.files.names("records")) < left
-
-
 @pytest.mark.parametrize("site", PLACES, indirect=True)
 def test_a_dump_whose_line_was_lost_is_named_again(site: Site):
     before = site.ask(DUMPS)
     late = site.names["late"]
-    site.lose("manifest/", f"{late}.json")
+    site.lose("manifest/", f"{late}.0.json")
     assert [row["dump"] for row in site.ask(DUMPS)] == sorted({*site.names.values()} - {late})
-    repaired = site.do("store", "repair")
-    assert repaired.status is Status.DONE
-    named = f"dump {late[:12]} of ALPHA, 2001-12-20: no line of the manifest named it"
-    assert named in repaired.text
+    found = site.do("store", "check", "--format", "json")
+    assert [row["remedy"] for row in found.rows] == ["cpmon store rebuild"]
+    assert late[:12] in found.rows[0]["found"]
+    collect_garbage(Store(site.store), -60)
+    assert f"dump {late[:12]} is named again" in site.do("store", "rebuild").text
     assert site.ask(DUMPS) == before
-    # What was dropped or replaced stays so.
-    assert "all its files are there" in site.do("store", "repair").text
+    assert "all its files are there" in site.do("store", "check").text
+
+
+@pytest.mark.parametrize("site", PLACES, indirect=True)
+def test_what_cannot_be_dropped_is_said(site: Site):
+    for name in ("", "f", "nobody", "reduced/none"):
+        answer = site.do("store", "drop", name)
+        assert answer.status is Status.USAGE or "dump" in answer.err, answer.err
+    assert len(site.ask(DUMPS)) == 4

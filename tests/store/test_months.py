@@ -18,7 +18,7 @@ from cpmon.reduce.engine.reducing import reduce
 from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store, connect
 from cpmon.store.catalogue.connection import levels_of
-from cpmon.store.dumps import cleanup
+from cpmon.store.check import check, drop
 from cpmon.store.files.local import LocalFiles
 from cpmon.store.results import entries
 from cpmon.store.results.lineage import lineages
@@ -73,8 +73,8 @@ def merged(store: Store) -> int:
 
 def files(store: Store, level: str, name: str = NAMES[0]) -> list[str]:
     """The days or months of the files of a level."""
-    found = (store.root / "reduced" / name).glob(f"level={level}/*/*.parquet")
-    return sorted(file.name.partition(".")[0].rpartition("-")[0] or file.name for file in found)
+    found = (entry.file for entry in entries.Entries(store).of(name) if entry.level == level)
+    return sorted(file.rpartition("/")[2].partition(".")[0] for file in found)
 
 
 def shown(store: Store) -> list[Any]:
@@ -95,13 +95,14 @@ def shown(store: Store) -> list[Any]:
 
 
 def count(store: Store) -> int:
-    return sum(1 for _ in (store.root / "reduced").rglob("*.parquet"))
+    """The number of files that have entries; others are removed when they are old enough."""
+    return sum(1 for _ in entries.Entries(store).all())
 
 
 def test_months_that_are_over_are_files_and_hold_the_same_rows(store: Store):
     before, days = shown(store), count(store)
     assert merged(store) == days - days // len(DAYS)  # but those of the last day
-    assert files(store, "hour") == ["2001", "2002", "2002-02-16"]
+    assert files(store, "hour") == ["2001-12", "2002-01", "2002-02-16"]
     assert shown(store) == before
     assert all(not of.open and not of.outdated for of in states(store).values())
     assert [done.days for done in reduce(store, NAMES, SETTINGS)] == [0, 0, 0]
@@ -114,7 +115,7 @@ def test_a_day_that_is_computed_again_takes_the_place_of_its_rows(store: Store, 
     before = shown(store)
     land(store, DAYS[1], tmp_path, hour=5)
     plain = Store(Path(shutil.copytree(store.root, tmp_path / "plain")))
-    shutil.rmtree(plain.root / "reduced")
+    drop(plain, ["reduced"])
     reduce(plain, NAMES, SETTINGS)
     assert len(states(store)[NAMES[0]].open) >= 1
     with pytest.MonkeyPatch.context() as patched:
@@ -131,7 +132,7 @@ def test_shifts_of_other_hours_are_rolled_up_again_from_a_month(store: Store, tm
     other = Settings(shifts=daily("evening", "00:00", "01:00"))
     reduce(store, NAMES, other)
     plain = Store(Path(shutil.copytree(store.root, tmp_path / "plain")))
-    shutil.rmtree(plain.root / "reduced")
+    drop(plain, ["reduced"])
     reduce(plain, NAMES, other)
     assert shown(store) == shown(plain)
 
@@ -143,9 +144,9 @@ def test_a_merge_that_is_killed_is_done_again(
     before, days = shown(store), count(store)
     with monkeypatch.context() as patched:
         if at == "written":
-            patched.setattr(LocalFiles, "replace", interrupted)
+            patched.setattr(LocalFiles, "create", interrupted)
         else:
-            patched.setattr(cleanup, "remove", interrupted)
+            patched.setattr(entries.States, "forget", interrupted)
         with pytest.raises(KeyboardInterrupt):
             merged(store)
     assert shown(store) == before
@@ -153,7 +154,7 @@ def test_a_merge_that_is_killed_is_done_again(
     merged(store)
     reduce(store, NAMES, SETTINGS)
     assert shown(store) == before and count(store) < days
-    assert files(store, "hour") == ["2001", "2002", "2002-02-16"]
+    assert files(store, "hour") == ["2001-12", "2002-01", "2002-02-16"]
 
 
 def interrupted(*_: object, **__: object) -> None:
@@ -164,8 +165,8 @@ def test_a_month_goes_when_all_its_days_are_old_enough(store: Store):
     merged(store)
     limits = Retention({"interval": 30, "hour": None})
     for today, left in (
-        (date(2002, 1, 20), ["2001", "2002", "2002-02-16"]),
-        (date(2002, 2, 10), ["2002", "2002-02-16"]),
+        (date(2002, 1, 20), ["2001-12", "2002-01", "2002-02-16"]),
+        (date(2002, 2, 10), ["2002-01", "2002-02-16"]),
     ):
         prune(store, plan(store, VIEWS, limits, today))
         assert files(store, "interval") == left
@@ -189,7 +190,7 @@ def test_entries_that_are_lost_are_made_from_their_files(store: Store, damage: s
     before = shown(store)
     prune(store, plan(store, VIEWS, Retention({}, raw=10), date(2002, 2, 1)))
     merged(store)
-    for file in store.root.glob("manifest/*/*/*.results.jsonl"):
+    for file in store.root.glob("manifest/**/results.*.jsonl"):
         if damage == "gone":
             file.unlink()
         elif damage == "cut":
@@ -197,33 +198,31 @@ def test_entries_that_are_lost_are_made_from_their_files(store: Store, damage: s
     if damage == "cut":
         with pytest.raises(StoreError, match="cpmon store rebuild") as raised:
             states(store)
-        assert "results.jsonl" in str(raised.value)
-        assert not entries.are_readable(store)
-    entries.rebuild(store)
+        assert "results.0" in str(raised.value)
+    entries.mend(store)
     assert shown(store) == before
     assert [done.days for done in reduce(store, NAMES, SETTINGS)] == [0, 0, 0]
     assert shown(store) == before
 
 
-def test_a_file_of_a_killed_process_gets_its_entry(store: Store, monkeypatch: pytest.MonkeyPatch):
+def test_files_of_a_killed_process_have_no_entry_and_are_computed_again(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+):
     before = shown(store)
-    shutil.rmtree(store.root / "reduced")
-    entries.rebuild(store)
+    drop(store, ["reduced"])
     with monkeypatch.context() as patched:
         patched.setattr(computing, "add", interrupted)
         with pytest.raises(KeyboardInterrupt):
             reduce(store, NAMES, SETTINGS)
-    assert count(store) and not [*entries.Entries(store).all()]
-    assert entries.name_again(store) == count(store)
+    assert list((store.root / "reduced").rglob("*.parquet")) and not count(store)
     reduce(store, NAMES, SETTINGS)
-    merged(store)
     assert shown(store) == before
 
 
 def test_a_day_that_is_not_reduced_leaves_others_to_their_results(store: Store, tmp_path: Path):
     land(store, 70, tmp_path)
     since, until = map(datetime.fromisoformat, ("2001-12-18T00:00", "2001-12-18T23:00"))
-    for file in (store.root / "records").glob("*/date=2001-12-18/*/*.parquet"):
+    for file in (store.root / "records").glob("*/date=2001-12-18/*/*/*.parquet"):
         file.write_bytes(b"")  # whoever reads samples of that day fails
     with connect(store, reductions()) as connection:
         with pytest.raises(duckdb.Error):
@@ -234,20 +233,25 @@ def test_a_day_that_is_not_reduced_leaves_others_to_their_results(store: Store, 
         assert rows and levels_of(connection, NAMES[0], "ALPHA") == {since.date(): {*LEVELS}}
 
 
-def test_results_that_somebody_removed_are_computed_again(store: Store):
+def test_results_that_are_taken_out_are_computed_again(store: Store):
     merged(store)
     before = shown(store)
     shutil.rmtree(store.root / "reduced" / NAMES[0])
-    (hours,) = store.root.glob(f"reduced/{NAMES[1]}/level=hour/*/2001-12.*")
-    hours.unlink()
+    (hours,) = (
+        entry.file
+        for entry in entries.Entries(store).of(NAMES[1])
+        if entry.level == "hour" and "/2001-12." in entry.file
+    )
+    (store.root / hours).unlink()
+    gone = [problem.name for problem in check(store)]
+    assert hours in gone and len(gone) == 1 + len(entries.Entries(store).of(NAMES[0]))
+    drop(store, [f"reduced/{NAMES[0]}", hours])
+    assert not [*check(store)]
     with connect(store, reductions()) as connection:
         rows = connection.sql(f"SELECT count(*) FROM {NAMES[0]}").fetchall()
     assert rows == [(len(dict(before)[NAMES[0]]),)]
     reduce(store, NAMES, SETTINGS)
     assert shown(store) == before
-    assert {entry.file for entry in entries.Entries(store).all()} == {
-        str(file.relative_to(store.root)) for file in (store.root / "reduced").rglob("*.parquet")
-    }
 
 
 @pytest.mark.parametrize(
@@ -259,14 +263,3 @@ def test_an_entry_names_no_file_outside_of_the_results(store: Store, file: str):
     )
     with pytest.raises(StoreError, match="cpmon store rebuild"):
         states(store)
-
-
-def test_a_file_that_a_merge_has_just_replaced_is_not_missed(store: Store):
-    replaced = [*entries.Entries(store).all()]
-    merged(store)
-    entries.add(store, replaced)  # as a reader sees them whose list is a moment old
-    assert all(not state.open for state in states(store).values())
-    assert [done.days for done in reduce(store, NAMES, SETTINGS)] == [0, 0, 0]
-    assert {entry.file for entry in entries.Entries(store).all()} == {
-        str(file.relative_to(store.root)) for file in (store.root / "reduced").rglob("*.parquet")
-    }

@@ -86,8 +86,8 @@ def test_files_beyond_the_span_are_not_opened(store: Store):
         connection.point(query_scope(connection, NARROW[0]))
         needed = connection._landed._sampled[0]
         away = []
-        for file in store.records.glob("*/*/*/useact.parquet"):
-            if file.parent.name.removeprefix("dump=") not in {dump.dump for dump in needed}:
+        for file in store.records.glob("*/*/*/*/useact.parquet"):
+            if file.parent.parent.name.removeprefix("dump=") not in {dump.dump for dump in needed}:
                 away.append(file.rename(file.with_suffix(".away")))
         assert len(away) == 8
         assert answer(connection, NARROW[0]) == expected

@@ -16,6 +16,7 @@ from cpmon.ingest import ingest
 from cpmon.store import Store
 from cpmon.store.dumps.landed_dump import ABOUT
 from tests.faults.conftest import dump_of
+from tests.fleet import rebuilt
 
 DUMPS = 300
 
@@ -47,7 +48,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     about = json.loads((place / ABOUT).read_text(encoding="utf-8"))
     about["layouts"] = "0" * len(about["layouts"])
     (place / ABOUT).write_text(json.dumps(about), encoding="utf-8")
-    store.manifest.rebuild()
+    rebuilt(store)
     return store.root
 
 

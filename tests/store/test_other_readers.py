@@ -35,6 +35,7 @@ from cpmon.store.export.iceberg import Exported, export, whole_files
 from cpmon.store.results.kept_files import Piece
 from cpmon.store.results.reduced import INTERVAL, ByDay
 from tests.dumps import dump, fields, interval, tod
+from tests.fleet import rebuilt
 
 SAMPLE = Path(__file__).resolve().parents[2] / "sample-data" / "pfault" / "31C81X0.mon.zst"
 DOMAINS = frozenset({0, 1, 6})
@@ -161,7 +162,7 @@ def test_polars_reads_what_the_views_show(store: Store, con: duckdb.DuckDBPyConn
     assert len(landed(store)) > 30
     for table in landed(store):
         rows = pl.read_parquet(
-            store.records / "*/*/*" / f"{table}.parquet",
+            store.records / "*/*/*/*" / f"{table}.parquet",
             hive_schema={"system": pl.String, "date": pl.Date, "dump": pl.String},
         )
         assert ordered(rows.to_arrow(), select(table)) == monitor(con, table), table
@@ -215,13 +216,13 @@ def test_again_adds_what_is_new_and_removes_what_is_gone(
     removed = land_odd(small, 240)
     assert changes(run(small, folder))["landed.sytrsp"] == (1, 0)
     shutil.rmtree(removed)
-    small.manifest.rebuild()
+    rebuilt(small)
     land_odd(small, 300)
     assert changes(run(small, folder))["landed.sytrsp"] == (1, 1)
     left = catalog(folder).load_table("landed.sytrsp").scan().to_arrow()
     assert sorted(left["plsmvb2g"].to_pylist()) == [60, 120, 180, 300]
     shutil.rmtree(small.records)
-    small.manifest.rebuild()
+    rebuilt(small)
     assert changes(run(small, folder))["landed.sytrsp"] == (0, 4)
     assert len(catalog(folder).load_table("landed.sytrsp").scan().to_arrow()) == 0
 
@@ -235,11 +236,11 @@ def test_a_file_of_a_dump_that_lands_again_takes_the_place_of_the_one_before(
         ingest(tmp_path / "a.mon", small, release=release)
         assert changes(run(small, folder))["landed.useact"] == changed
         assert changes(run(small, folder)) == {}
-        (file,) = small.records.glob("*/*/*/useact.parquet")
+        (file,) = small.records.glob("*/*/*/*/useact.parquet")
         (registered,) = iceberg._files(catalog(folder).load_table("landed.useact"))
         assert registered.file_size_in_bytes == file.stat().st_size
         shutil.rmtree(file.parent)
-        small.manifest.rebuild()
+        rebuilt(small)
 
 
 def test_results_that_are_made_again_replace_those_before(small: Store, tmp_path: Path):

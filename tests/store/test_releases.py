@@ -19,6 +19,7 @@ from cpmon.schemas import layout
 from cpmon.schemas.registry import reload, shipped, site_archive
 from cpmon.store import Store, connect
 from tests.dumps import dump, fields, interval, record
+from tests.fleet import rebuilt
 from tests.pages import Line, draft, grown, import_pages
 
 pytestmark = pytest.mark.usefixtures("shipped_again")
@@ -167,7 +168,7 @@ def test_a_dump_that_lands_again_as_of_another_release_is_reduced_again(
     )
     before = reduced("6.4.0", store)
     shutil.rmtree(store.root / store.dumps()[0].folder)
-    store.manifest.rebuild()
+    rebuilt(store)
     after = reduced("", store)
     assert sorted(after.values()) != sorted(before.values())
     assert after == reduced("", Store(tmp_path / "other", create=True))

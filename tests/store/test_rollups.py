@@ -25,6 +25,7 @@ from cpmon.reduce.reports.report_sql import Span
 from cpmon.store import Run, Store, connect, save_classes, save_run
 from cpmon.store.files.disk import disk_error
 from cpmon.store.results import kept_files
+from cpmon.store.results.entries import Entries, replace
 from cpmon.store.results.reduced import LEVELS, ByDay, by_day
 from cpmon.store.results.retention import Prune, Retention, plan, prune, retention
 from cpmon.store.results.usage import usage
@@ -85,8 +86,12 @@ def shown(store: Store) -> list[tuple[Any, ...]]:
 
 def files(store: Store, level: str = "*") -> dict[str, int]:
     """Day and level of every piece, and which file it is."""
-    found = (store.root / "reduced" / NAME).glob(f"level={level}/*/*.parquet")
-    return {f"{f.parts[-3]}/{f.name[:10]}": f.stat().st_ino for f in found}
+    entries = (e for e in Entries(store).of(NAME) if level in ("*", e.level))
+    return {
+        f"level={e.level}/{day}": (store.root / e.file).stat().st_ino
+        for e in entries
+        for day in e.days
+    }
 
 
 @pytest.fixture
@@ -202,7 +207,7 @@ def test_an_outdated_day_is_computed_live_until_it_is_reduced_again(
 
 def test_a_kept_result_is_what_is_read(two_days: Store):
     brought_up(two_days)
-    for table in two_days.records.glob("*/*/*/sytprp.parquet"):
+    for table in two_days.records.glob("*/*/*/*/sytprp.parquet"):
         table.unlink()
 
     assert len(shown(two_days)) == 6
@@ -228,8 +233,8 @@ def test_of_a_day_that_two_dumps_hold_an_interval_counts_once(two_days: Store, t
 
 def test_half_of_a_reduce_is_completed_by_the_next(two_days: Store):
     brought_up(two_days)
-    for piece in (two_days.root / "reduced" / NAME).glob("level=hour/*/2001-12-18*"):
-        piece.unlink()
+    hours = [e for e in Entries(two_days).of(NAME) if e.level == "hour" and "/2001-12-18" in e.file]
+    replace(two_days, (), hours)
 
     assert brought_up(two_days).days == 1
     assert len(files(two_days, "hour")) == 2
@@ -343,8 +348,7 @@ def test_days_of_a_report_are_those_of_the_printed_zone(
 
 def test_a_level_stays_while_nothing_stands_for_it(two_days: Store):
     brought_up(two_days)
-    for piece in (two_days.root / "reduced" / NAME).glob("level=hour/*/*"):
-        piece.unlink()
+    replace(two_days, (), [e for e in Entries(two_days).of(NAME) if e.level == "hour"])
     found = pruned(two_days, Retention(MONTH))
 
     assert found.files == []
@@ -374,11 +378,11 @@ def test_samples_go_and_what_was_made_of_them_stays(two_days: Store, tmp_path: P
     found = pruned(two_days, Retention({}, raw=90))
 
     assert len(found.samples) == 2
-    assert not list(two_days.records.glob("*/*/*/sytprp.parquet"))
+    assert not list(two_days.records.glob("*/*/*/*/sytprp.parquet"))
     assert shown(two_days) == before
     assert ask(two_days, "SELECT count(*) FROM meta.dump") == [(2,)]
     land(two_days, hours(22, 24), tmp_path)  # it is known, so it does not come back
-    assert not list(two_days.records.glob("*/*/*/sytprp.parquet"))
+    assert not list(two_days.records.glob("*/*/*/*/sytprp.parquet"))
 
 
 @pytest.mark.slow
@@ -400,7 +404,7 @@ def test_samples_stay_before_they_are_reduced(two_days: Store):
 
     assert found.samples == {}
     assert all("cpmon reduce first" in reason for reason in found.stays.values())
-    assert len(list(two_days.records.glob("*/*/*/sytprp.parquet"))) == 2
+    assert len(list(two_days.records.glob("*/*/*/*/sytprp.parquet"))) == 2
 
 
 def test_samples_of_a_run_stay_and_so_do_those_of_the_same_day(two_days: Store, tmp_path: Path):

@@ -29,7 +29,7 @@ def timer(tmp_path_factory: pytest.TempPathFactory) -> Store:
     """Run 2600NP, whose users seem to hold more pages than there are, but for the first sample."""
     store = Store(tmp_path_factory.mktemp("timer") / "store", create=True)
     ingest(SAMPLES / "timer" / "2600NP.mon.zst", store)
-    (file,) = store.records.glob("*/*/*/useact.parquet")
+    (file,) = store.records.glob("*/*/*/*/useact.parquet")
     table = pq.ParquetFile(file).read()
     pages, ends = table["vmdctpvr"], table["interval_end"]
     many = pc.if_else(pc.greater(ends, pc.min(ends)), pc.add(pages, 1 << 24), pages)
