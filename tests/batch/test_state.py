@@ -16,6 +16,7 @@ from cpmon.batch.state import (
 )
 from cpmon.cli.main import Status
 from cpmon.core.errors import BusyError
+from cpmon.store.dumps.store import VERSION
 from tests.batch.site import Site
 from tests.batch.test_result import result
 
@@ -33,7 +34,7 @@ def test_a_second_batch_at_the_same_time_ends_with_75(
     site: Site, capfd: pytest.CaptureFixture[str]
 ):
     site.store.mkdir()
-    (site.store / "store.json").write_text('{"version": 3}')
+    (site.store / "store.json").write_text(f'{{"version": {VERSION}}}')
     folder = site.store / "batch"
     with exclusive_lock(folder, "first"):
         assert "run first" in lock_holder(folder)

@@ -131,7 +131,7 @@ def test_patterns_and_days_choose_units(place: Path, capsys: pytest.CaptureFixtu
 
 def cut(place: Path, system: str, day: date) -> Path:
     """Cut a file of a dump in the middle."""
-    (file,) = place.glob(f"records/system={system}/date={day}/*/useact.parquet")
+    (file,) = place.glob(f"records/system={system}/date={day}/*/*/useact.parquet")
     file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
     return file
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import itertools
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from cpmon.jobs.processes import Processes
 from cpmon.reduce.engine import computing, planning
+from cpmon.reduce.engine.database import ReductionDatabase
 from cpmon.store import Store
 from tests.fleet import fleet
 from tests.jobs import work
@@ -80,9 +82,16 @@ def test_the_same_cpmon_computes_what_was_planned(
 def test_results_of_all_days_are_kept_when_no_dump_lands_meanwhile(
     tried: Attempt, store: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    states = itertools.count()
+    sizes, write = itertools.count(), ReductionDatabase.write
+
+    def behind_a_change(database: ReductionDatabase, *rest: Any) -> int:
+        place = Store(store)
+        about, *_ = place.abouts(place.dumps()[:1])
+        assert place.manifest.put(place.dumps()[:1], [{**about, "stored_size": next(sizes)}])
+        return write(database, *rest)
+
     with monkeypatch.context() as patch:
-        patch.setattr(Store, "state", property(lambda _: ([], next(states))))
+        patch.setattr(ReductionDatabase, "write", behind_a_change)
         tried.fails("reduce", "events", "--store", store)
     assert not list(store.glob("reduced/events*"))
     tried.works("reduce", "events", "--store", store)

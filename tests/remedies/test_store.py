@@ -96,7 +96,9 @@ def test_a_month_is_merged_again_when_the_manifest_names_all(tried: Attempt, tmp
 def test_samples_of_dumps_that_were_merged_are_planned_again(tried: Attempt, tmp_path: Path):
     store = tmp_path / "perf"
     put(tried, store, 0)
-    tried.raises(lambda: prune(Store(store), Prune(samples={"records/gone": []})))
+    tried.raises(
+        lambda: prune(Store(store), Prune(samples={"records/gone": ["records/gone/a.parquet"]}))
+    )
     tried.works("store", "prune", "--raw", "90d", "--store", store)
 
 

@@ -35,6 +35,7 @@ COMMANDS = {
     "store info": ["store", "info"],
     "store rebuild": ["store", "rebuild"],
     "store check": ["store", "check"],
+    "store drop": ["store", "drop", "reduced"],
     "store catalogue": ["store", "catalogue", "-o", "views.duckdb"],
     "store export": ["store", "export", "users_by_time", "--parquet", "exported"],
     "store compact": ["store", "compact"],
