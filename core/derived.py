@@ -87,18 +87,6 @@ def derived(name: str, kind: type[Value], make: Callable[[], Value], *depends_on
     return value
 
 
-def remembered(name: str, kind: type[Value]) -> Value | None:
-    """The value that `remember` cached under a name, else None."""
-    with suppress(msgspec.MsgspecError):
-        return msgspec.msgpack.decode(_read(name), type=kind)
-    return None
-
-
-def remember(name: str, value: object) -> None:
-    """Cache a value under a name, if there is a cache."""
-    _write(name, msgspec.msgpack.encode(value))
-
-
 def _write(name: str, data: bytes) -> None:
     if (folder := cache_folder()) is not None:
         with suppress(OSError):  # without a writable disk the value is computed again

@@ -1,4 +1,4 @@
-"""Metadata of a landed dump: one JSON line in the manifest, the same as its `dump.json`."""
+"""What is known of a landed dump: one JSON line in the manifest, as it landed in `dump.json`."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ import msgspec
 from ...core.grace_period import INSIDE
 
 ABOUT = "dump.json"
-"""Metadata file in the folder of a dump; the manifest is built from these."""
+"""What is known of a dump, beside its tables: for `rebuild` alone, where the manifest is lost."""
 MONTHS = "months"
 """Folder of dumps that were merged by month (see `compaction`)."""
 _NAME = r"[\w@#$-][\w@#$.-]*"
 """Pattern of dump and table names: no path separators, no leading dot."""
 _SYSTEM = r"system=[\w.~%-]*"
 _FOLDER = (
-    rf"(records/{_SYSTEM}/date=[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}/dump={_NAME}(/[0-9a-f]+)?"
+    rf"(records/{_SYSTEM}/date=[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}/dump={_NAME}/[0-9a-f]+"
     rf"|{MONTHS}/{_SYSTEM}/[0-9]{{4}}-[0-9]{{2}}\.[0-9]{{4,}}-[0-9a-f]+)"
 )
-"""Folder of a dump (in object storage, with a subfolder per writer) or of a month."""
+"""Folder of a dump, with a token of its writer, or of a month."""
 _Name = Annotated[str, msgspec.Meta(pattern=rf"^{_NAME}\Z")]
 Folder = Annotated[str, msgspec.Meta(pattern=rf"^{_FOLDER}\Z")]
 
@@ -80,11 +80,6 @@ class LandedDump(msgspec.Struct, frozen=True, gc=False):
         number = self.folder.split("/")[2].partition(".")[2].partition("-")[0]
         return int(number) if self.is_merged else 0
 
-    @property
-    def rank(self) -> tuple[int, bool, str]:
-        """Sort key of several lines about one dump; the least wins: newest month, then pruned."""
-        return -self.generation, not self.pruned, self.folder
-
 
 class _Bytes(msgspec.Struct, frozen=True, gc=False):
     """How the bytes of a dump were accounted for."""
@@ -101,6 +96,7 @@ class _Entry(msgspec.Struct, gc=False):
 
     dump: str
     system: str
+    folder: Folder
     landed_on: date
     days: tuple[date, ...]
     nominal: bool
@@ -109,7 +105,6 @@ class _Entry(msgspec.Struct, gc=False):
     stored_size: int | None
     first_end: str | None = None
     first_nominal: bool = True
-    folder: Folder = ""
     pruned_at: str | None = None
     release: str = ""
     given_release: str = ""
@@ -151,11 +146,6 @@ def dump_folder(system: str, landed_on: date | str, dump: str) -> str:
     return f"{_folder_of_day(system, landed_on)}/dump={dump}"
 
 
-def is_folder(name: str) -> bool:
-    """Whether it names a folder of a dump or month, below the store."""
-    return re.fullmatch(_FOLDER, name) is not None
-
-
 @functools.lru_cache(maxsize=1024)
 def _folder_of_day(system: str, landed_on: date | str) -> str:
     return f"records/system={quote(system, safe='')}/date={landed_on}"
@@ -187,9 +177,8 @@ def interval_facts(file: Path) -> dict[str, Any]:
 
 
 def _dump(entry: _Entry) -> LandedDump:
-    # In object storage the folder is named, on a disk there is but one.
     return LandedDump(
-        entry.folder or dump_folder(entry.system, entry.landed_on, entry.dump),
+        entry.folder,
         entry.system,
         entry.dump,
         min((entry.landed_on, *entry.days)),
