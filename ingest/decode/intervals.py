@@ -274,7 +274,20 @@ class Lengths:
     @functools.cached_property
     def gap(self) -> Mask:
         """Whether others are missing before it."""
-        return np.asarray(self.seconds > GAP * self.usual_s)
+        return np.asarray(self.lost | (self.seconds > GAP * self.usual_s))
+
+    @functools.cached_property
+    def lost(self) -> Mask:
+        """Whether MONITOR was set to another length in it, of which no record tells.
+
+        It is longer than was set, and those after it are alike, but of neither length.
+        """
+        following = np.where(_shifted(self.back, -1, True), np.nan, _shifted(self.seconds, -1))
+        later = np.where(_shifted(self.back, -2, True), np.nan, _shifted(self.seconds, -2))
+        lost = self._judged & (self.seconds > self.usual_s + self._slack)
+        for other in (self.usual_s, self.seconds):
+            lost &= np.abs(following - other) > self._slack
+        return np.asarray(lost & (np.abs(later - following) <= self._slack))
 
     @functools.cached_property
     def clock_set(self) -> Mask:
@@ -284,16 +297,24 @@ class Lengths:
         before it: CP was not late with one sample. Nor are intervals of that length in a row,
         whatever the profile says.
         """
-        slack = np.fmin(SLACK_S, SLACK_SHARE * self.usual_s)
+        slack = self._slack
         following = np.where(_shifted(self.back, -1, True), np.nan, _shifted(self.seconds, -1))
         earlier = np.where(_shifted(self.back, 1, True), np.nan, _shifted(self.seconds, 1))
         is_usual = np.abs(self.seconds - self.usual_s) <= slack
         for other in (following, earlier):
             is_usual |= np.abs(self.seconds + other - 2 * self.usual_s) <= slack
             is_usual |= np.abs(self.seconds - other) <= slack
+        return np.asarray(self._judged & ~self.gap & ~is_usual)
+
+    @functools.cached_property
+    def _slack(self) -> F64:
+        return np.asarray(np.fmin(SLACK_S, SLACK_SHARE * self.usual_s))
+
+    @functools.cached_property
+    def _judged(self) -> Mask:
+        """Whether its length should be the one that was set."""
         unknown = np.isnan(self._set_s) | np.isnan(self.seconds)
-        judged = ~(self.back | self.gap | self._changed | self.restated | unknown)
-        return np.asarray(judged & ~is_usual)
+        return np.asarray(~(self.back | self._changed | self.restated | unknown))
 
     @functools.cached_property
     def _set_s(self) -> F64:

@@ -21,12 +21,14 @@ WITH distinct_ends AS (
   FROM $rows
   GROUP BY ALL
 ),
--- `own_us` and `following_us`: the previous and next end in the stretch;
--- `dump_us`: the previous end in the dump, in any stretch.
+-- `own_us`, `following_us` and `later_us`: the previous end in the stretch, the
+-- next, and the one after that; `dump_us`: the previous end in the dump, in any
+-- stretch.
 placed AS (
   SELECT *,
          lag(end_us) OVER stretch_order AS own_us,
          lead(end_us) OVER stretch_order AS following_us,
+         lead(end_us, 2) OVER stretch_order AS later_us,
          lag(end_us) OVER dump_order AS dump_us
   FROM distinct_ends
   WINDOW stretch_order AS (
@@ -45,6 +47,7 @@ ends AS (
          max(ipl_us) AS ipl_us,
          bool_or(restated) AS restated,
          min(following_us) AS following_us,
+         min(later_us) AS later_us,
          min(own_us) AS farthest_us,
          max(own_us) AS nearest_us,
          coalesce(bool_or(own_us >= dump_us), false) AS continued,
@@ -90,11 +93,14 @@ usual AS (
 -- `shifted`: its length differs from the setting, and it is neither a late
 -- sample, which the next interval compensates, nor the interval after one; nor
 -- do successive intervals have that length, regardless of the setting.
+-- `lost`: it is longer than was set, and those after it are alike, but of
+-- neither length. MONITOR was set to theirs in it, and the record of that is
+-- missing, so that samples may be.
 judged AS (
   SELECT *,
-         coalesce(seconds > $gap * usual_s, false) AS gap,
+         lost OR coalesce(seconds > $gap * usual_s, false) AS gap,
          coalesce(
-           set_s IS NOT NULL AND NOT changed AND NOT restated
+           set_s IS NOT NULL AND NOT changed AND NOT restated AND NOT lost
            AND seconds <= $gap * usual_s AND abs(seconds - usual_s) > slack_s
            AND NOT coalesce(abs(following_s + seconds - 2 * usual_s) <= slack_s, false)
            AND NOT coalesce(abs(was_seconds + seconds - 2 * usual_s) <= slack_s, false)
@@ -109,9 +115,18 @@ judged AS (
          END AS joined_us
   FROM (
     SELECT *,
-           least($slack_s, $slack_share * usual_s) AS slack_s,
-           (following_us - end_us) / 1e6 AS following_s
-    FROM usual)
+           coalesce(
+             set_s IS NOT NULL AND NOT changed AND NOT restated
+             AND seconds > usual_s + slack_s
+             AND abs(following_s - usual_s) > slack_s
+             AND abs(following_s - seconds) > slack_s
+             AND abs((later_us - following_us) / 1e6 - following_s) <= slack_s,
+             false) AS lost
+    FROM (
+      SELECT *,
+             least($slack_s, $slack_share * usual_s) AS slack_s,
+             (following_us - end_us) / 1e6 AS following_s
+      FROM usual))
 ),
 -- `beside`: a step of another stretch passes over this end.
 covered AS (
