@@ -49,7 +49,7 @@ _MOST_STORAGE_MIB = 2047
 
 _OF_USERS = {
     *("logon", "logoff", "runaway", "define-cpu", "detach-cpu", "share", "reboot", "guest-clock"),
-    "quickdsp",
+    *("quickdsp", "process-start", "process-end", "mount", "unmount"),
 }
 
 
@@ -140,6 +140,7 @@ def _check_event(scenario: Scenario, run: Run, each: Event, place: Place) -> Non
                 expected="user ids or patterns, separated by blanks, as in LINUX00* LINUX099",
                 found=repr(each.users),
             )
+        _check_item(scenario, each, place)
         if each.kind in ("define-cpu", "detach-cpu") and each.processor is None:
             raise CpmonError(
                 f"{each.kind}: which virtual processor?",
@@ -185,6 +186,24 @@ def _check_event(scenario: Scenario, run: Run, each: Event, place: Place) -> Non
             place=place("interval_s"),
             expected="a whole number of seconds",
             remedy="add interval_s",
+        )
+
+
+def _check_item(scenario: Scenario, each: Event, place: Place) -> None:
+    """Check that guests have the process or file system that an event names."""
+    if each.kind in ("process-start", "process-end"):
+        names: Iterable[str] = (p.command for group in scenario.users for p in group.processes)
+    elif each.kind in ("mount", "unmount"):
+        names = (f.directory for group in scenario.users for f in group.file_systems)
+    else:
+        return
+    known = list(dict.fromkeys(names))
+    if each.name not in known:
+        raise CpmonError(
+            f"{each.kind}: no guest has {each.name or 'a thing without a name'}",
+            place=place("name"),
+            expected=", ".join(known) or "a [[users.processes]] or [[users.file_systems]]",
+            found=repr(each.name),
         )
 
 

@@ -303,9 +303,11 @@ def _reported(
     for each in items:
         rows = {
             "userid": sample.model.users.names[each.owner],
-            **_existence(sample, sample.boots, each.owner),
+            **_existence(sample, stay := sample.during(each.presence), each.owner),
             **{k: np.repeat(value, len(each.owner)) for k, value in columns(each.of).items()},
         }
+        if "cpu_s" in rows:
+            rows["cpu_s"] = rows["cpu_s"] * stay.share[each.owner]
         for name, values in rows.items():
             parts.setdefault(name, []).append(values)
     return {name: np.concatenate(values or [np.zeros(0)]) for name, values in parts.items()}

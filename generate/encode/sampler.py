@@ -353,7 +353,11 @@ class _Writer:
         users = scope["reported"].owner if "reported" in scope else None
         if users is None:
             users = scope["owner"] if name == "aplsdt" else model.users.owner
-        rows = np.flatnonzero(sample.users.ended[users] | every)
+        chosen = sample.users.ended[users] | every
+        if "reported" in scope:
+            # What a daemon last wrote.
+            chosen = chosen & self.present
+        rows = np.flatnonzero(chosen)
         if not len(rows):
             return None
         begun, delta = self.encoder.current(rows), {}

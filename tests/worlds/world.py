@@ -208,6 +208,10 @@ KINDS = {
             "users": r.choice(LINUX),
         }
     ],
+    "process": lambda r: _pair(
+        r, "process-end", "process-start", users=r.choice(LINUX), name="db2sysc"
+    ),
+    "mount": lambda r: _pair(r, "unmount", "mount", users=r.choice(LINUX), name="/"),
     "guest-clock": lambda r: [
         {
             "kind": "guest-clock",
