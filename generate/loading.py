@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import functools
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -150,6 +150,10 @@ def _check_event(scenario: Scenario, run: Run, each: Event, place: Place) -> Non
             )
     elif each.kind in ("measurement-off", "measurement-on", "attach", "detach"):
         _check_device(scenario, each, place)
+    elif each.kind in ("partition-off", "partition-on", "weight", "cap", "uncap"):
+        names = [partition.name for partition in scenario.partitions]
+        if each.name not in names:
+            raise unknown("partition", each.name, names, place=place("name"))
     elif each.kind in ("sample-disable", "sample-enable") and each.domain is None:
         raise CpmonError(
             f"{each.kind}: of which domain?",

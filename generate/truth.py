@@ -23,6 +23,7 @@ from .activity.usage import ended_transactions, holdings, usage, virtual_ios, vo
 from .model.measurement import SCM_PER_S, TOD_PER_S, TOD_PER_US
 from .model.population import Reported
 from .model.presence import Presence, Stay
+from .model.processors import Partitions
 from .model.system import Model, Sample
 from .numeric import F64, I64, partition
 from .scenario.scenario import FileSystem, GuestProcess
@@ -249,14 +250,25 @@ def _partitions(sample: Sample) -> Columns:
         return {"partition_name": np.zeros(0, dtype=np.str_)}
     active, effective, _ = dispatch_times(sample)
     places = range(len(lpars.counts))
+    edges = [int(edge) for edge in sample.model.timeline.edges[sample.interval :][:2]]
+    stay = sample.during(lpars.active)
     return {
         "partition_name": np.array(lpars.names, dtype=np.str_),
         "partition_number": np.array(lpars.numbers, dtype=np.int64),
         "processor_type": np.array(lpars.types, dtype=np.str_),
+        **_existence(sample, stay),
+        "weights_change": np.full(len(places), _weights_change(lpars, stay, *edges)),
         "logical_processors": np.array(lpars.counts, dtype=np.int64),
+        "weight": np.array(lpars.weights_at(edges[1]), dtype=np.int64),
+        "entitled_s": lpars.entitled(*edges) * sample.seconds,
         "dispatched_s": _seconds(active, [lpars.processors(place) for place in places]),
         "effective_s": _seconds(effective, [lpars.processors(place) for place in places]),
     }
+
+
+def _weights_change(lpars: Partitions, stay: Stay, begin: int, end: int) -> bool:
+    """Whether what partitions are entitled to changes in an interval."""
+    return bool(stay.begins or stay.ends) or lpars.weights_at(begin) != lpars.weights_at(end)
 
 
 def _seconds(us: I64, parts: list[slice]) -> F64:

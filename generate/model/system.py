@@ -190,7 +190,7 @@ class Model:
             trivial_s=transactions.trivial_s * stretch,
             nontrivial_s=transactions.nontrivial_s * stretch,
         )
-        self.partitions = Partitions(measurement)
+        self.partitions = Partitions(measurement, timeline)
         self.levels = Levels(demand)
         self.flows = Flows.build(demand)
         self.volumes = Volumes(demand, self.flows)

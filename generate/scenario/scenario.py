@@ -312,7 +312,9 @@ _OfSampling = Literal["sample-disable", "sample-enable", "rate-stop", "rate-star
 _OfMachine = Literal["attach", "detach", "storage-add"]
 _Session = Literal["logoff", "logon", "runaway"]
 _OfLinux = Literal["process-start", "process-end", "mount", "unmount"]
-EventKind = Literal[_Interruption, _Session, _Switch, _OfGuest, _OfLinux, _OfSampling, _OfMachine]
+_OfPartition = Literal["partition-off", "partition-on", "weight", "cap", "uncap"]
+_OfUsers = Literal[_Session, _OfGuest, _OfLinux]
+EventKind = Literal[_Interruption, _OfUsers, _Switch, _OfSampling, _OfMachine, _OfPartition]
 _Second = Annotated[int, Meta(ge=0, le=10_000_000)]
 
 
@@ -336,6 +338,7 @@ class Event(Table, frozen=True):
     clock_s: Annotated[int, Meta(ge=-1_000_000, le=1_000_000)] = 0
     share: Annotated[int, Meta(ge=1, le=10000)] = 100
     storage_mib: Annotated[int, Meta(ge=1, le=1 << 24)] = 1024
+    weight: Annotated[int, Meta(ge=1, le=999)] = 100
     cpu_percent: Percent = 97.0
 
 

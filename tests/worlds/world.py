@@ -170,6 +170,11 @@ def _pair(rng: random.Random, off: str, on: str, **about: Any) -> list[Event]:
     return events
 
 
+def _told(events: list[Event]) -> list[Event]:
+    """A partition that is active only between two samples is in no record."""
+    return events[: 1 if events[0]["kind"] == "partition-on" else None]
+
+
 def _sampling(rng: random.Random) -> list[Event]:
     if rng.random() < 0.5:
         users = rng.choice(["", rng.choice(USERS)])
@@ -212,6 +217,13 @@ KINDS = {
         r, "process-end", "process-start", users=r.choice(LINUX), name="db2sysc"
     ),
     "mount": lambda r: _pair(r, "unmount", "mount", users=r.choice(LINUX), name="/"),
+    "partition": lambda r: _told(_pair(r, "partition-off", "partition-on", name="OTHER")),
+    "weight": lambda r: r.choice(
+        [
+            [{"kind": "weight", "at_s": _second(r), "name": "OTHER", "weight": r.choice([50, 300])}],
+            _pair(r, "cap", "uncap", name="OTHER"),
+        ]
+    ),
     "guest-clock": lambda r: [
         {
             "kind": "guest-clock",
