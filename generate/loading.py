@@ -150,6 +150,16 @@ def _check_event(scenario: Scenario, run: Run, each: Event, place: Place) -> Non
             )
     elif each.kind in ("measurement-off", "measurement-on", "attach", "detach"):
         _check_device(scenario, each, place)
+    elif each.kind == "area-add":
+        areas = {d: g for g in scenario.volumes if g.kind != "user" for d in g.devices}
+        group = areas.get(int(each.device or "0", 16))
+        if group is None or group.count < 2:
+            raise CpmonError(
+                f"{each.kind}: no page or spool volume {each.device} joins others of its kind",
+                place=place("device"),
+                expected="a device of a [[volumes]] of kind page or spool, with 2 or more",
+                found=repr(each.device),
+            )
     elif each.kind in ("partition-off", "partition-on", "weight", "cap", "uncap"):
         names = [partition.name for partition in scenario.partitions]
         if each.name not in names:

@@ -148,6 +148,7 @@ def _system(sample: Sample) -> Columns:
         "virtual_mib": (model.users.storage * sample.present).sum() >> 20,
         "resident_pages": held.resident_below.sum(),
         "dasd_pages": held.slots.sum(),
+        "spool_slots": (model.volumes.slots * model.volumes.is_spool * sample.areas.now).sum(),
     }
     return {name: np.array([float(value)]) for name, value in values.items()}
 
@@ -235,11 +236,16 @@ def _devices(sample: Sample) -> Columns:
 
 def _page_areas(sample: Sample) -> Columns:
     model, volumes = sample.model, sample.model.volumes
-    paged = partition(int(model.levels.slots[sample.number]), volumes.slots * volumes.is_page)
+    areas = volumes.slots * volumes.is_page * sample.areas.now
+    paged = partition(int(model.levels.slots[sample.number]), areas)
+    spooled = volume_work(sample).starts * volumes.is_spool / 2
     columns = {
         "slots": volumes.slots,
         "slots_used": paged + volumes.spool_used,
+        "spool_reads": spooled,
+        "spool_writes": spooled,
         **{name: values for name, values in _devices(sample).items() if name != "measured_s"},
+        **_existence(sample, sample.areas),
     }
     return {name: values[volumes.is_cp] for name, values in columns.items()}
 

@@ -128,6 +128,9 @@ def _told(sample: Sample, events: Collection[str]) -> list[EventBatch]:
                 chosen = matching(model.users.names, each.users) & logged_on
             rows = np.flatnonzero(chosen)
             batches.append(_events(sample, name, at, len(rows), chosen=rows))
+        elif each.kind == "area-add" and "storage" in events:
+            rows = np.flatnonzero(model.volumes.devices == int(each.device, 16))
+            batches.append(_events(sample, "stoatc", at, len(rows), chosen=rows))
         elif each.kind == "storage-add" and "storage" in events:
             batches.append(_events(sample, "storst", at, 1))
             later = at + TOD_PER_S // 2

@@ -249,6 +249,7 @@ class Sample:
         users, rows, boots: existence of sessions, virtual processors and guests' systems.
         processors, unparked, devices, measured: of processors, of those with work, of devices that
             are online, and of those that are measured.
+        areas: of volumes for paging and spooling; others always exist.
         present: (users,) who is logged on at the sample.
         results, names: caches of `per_sample` functions, and of names in expressions.
     """
@@ -267,6 +268,7 @@ class Sample:
         self.processors = self.during(model.processors.online)
         self.unparked = self.during(model.processors.unparked)
         self.devices, self.measured = self.during(devices.online), self.during(devices.measured)
+        self.areas = self.during(devices.attached)
         self.results: dict[Callable[[Sample], Any], Any] = {}
         self.names: dict[str, Any] = {}
 

@@ -84,7 +84,7 @@ first_device = "0A00"
 [[volumes]]
 prefix = "SPL"
 kind = "spool"
-count = 1
+count = 2
 first_device = "0A10"
 io_per_s = 2
 [[volumes]]
@@ -224,6 +224,7 @@ KINDS = {
             _pair(r, "cap", "uncap", name="OTHER"),
         ]
     ),
+    "area": lambda r: [{"kind": "area-add", "at_s": _second(r), "device": "0A11"}],
     "guest-clock": lambda r: [
         {
             "kind": "guest-clock",
