@@ -16,6 +16,7 @@ WITH distinct_ends AS (
          coalesce(stretch, 0) AS stretch,
          max(interval_end_us) AS end_us,
          max(nominal_s) AS nominal_s,
+         max(commanded_us) AS commanded_us,
          max(ipl_us) AS ipl_us,
          bool_or(coalesce(restated, false)) AS restated
   FROM $rows
@@ -44,6 +45,7 @@ ends AS (
   SELECT system, interval_end,
          max(end_us) AS end_us,
          max(nominal_s) AS nominal_s,
+         max(commanded_us) AS commanded_us,
          max(ipl_us) AS ipl_us,
          bool_or(restated) AS restated,
          min(following_us) AS following_us,
@@ -78,7 +80,8 @@ compared AS (
   WINDOW in_time AS (PARTITION BY system ORDER BY interval_end)
 ),
 -- The interval in which MONITOR was set to another length lasts up to the sum
--- of both lengths; the one in which monitoring started, up to the usual length.
+-- of both lengths, and the command comes within the earlier one; the one in
+-- which monitoring started, up to the usual length.
 usual AS (
   SELECT *,
          coalesce(set_s <> was_s, false) AS changed,
@@ -98,7 +101,10 @@ usual AS (
 -- missing, so that samples may be.
 judged AS (
   SELECT *,
-         lost OR coalesce(seconds > $gap * usual_s, false) AS gap,
+         lost OR coalesce(seconds > $gap * usual_s, false)
+           OR changed AND coalesce(commanded_us <= end_us, false)
+           AND coalesce(commanded_us - before_us > 1e6 * (was_s + $slack_s), false)
+           AS gap,
          coalesce(
            set_s IS NOT NULL AND NOT changed AND NOT restated AND NOT lost
            AND seconds <= $gap * usual_s AND abs(seconds - usual_s) > slack_s
@@ -148,7 +154,7 @@ flagged AS (
   WINDOW in_time AS (PARTITION BY system ORDER BY interval_end)
 )
 SELECT i.system, i.dump, i.interval_end, i.interval_end_us, i.samples, i.bytes,
-       i.nominal_s, i.ipl_us, i.restated, i.stretch,
+       i.nominal_s, i.commanded_us, i.ipl_us, i.restated, i.stretch,
        t.seconds, t.usual_s, t.gap, t.restart, t.clock_set,
        CASE WHEN NOT t.gap AND NOT t.restart AND NOT t.clock_set
             THEN t.before
