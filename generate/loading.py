@@ -150,20 +150,8 @@ def _check_event(scenario: Scenario, run: Run, each: Event, place: Place) -> Non
             )
     elif each.kind in ("measurement-off", "measurement-on", "attach", "detach"):
         _check_device(scenario, each, place)
-    elif each.kind == "area-add":
-        areas = {d: g for g in scenario.volumes if g.kind != "user" for d in g.devices}
-        group = areas.get(int(each.device or "0", 16))
-        if group is None or group.count < 2:
-            raise CpmonError(
-                f"{each.kind}: no page or spool volume {each.device} joins others of its kind",
-                place=place("device"),
-                expected="a device of a [[volumes]] of kind page or spool, with 2 or more",
-                found=repr(each.device),
-            )
-    elif each.kind in ("partition-off", "partition-on", "weight", "cap", "uncap"):
-        names = [partition.name for partition in scenario.partitions]
-        if each.name not in names:
-            raise unknown("partition", each.name, names, place=place("name"))
+    elif each.kind in ("area-add", "partition-off", "partition-on", "weight", "cap", "uncap"):
+        _check_machine(scenario, each, place)
     elif each.kind in ("sample-disable", "sample-enable") and each.domain is None:
         raise CpmonError(
             f"{each.kind}: of which domain?",
@@ -218,6 +206,24 @@ def _check_item(scenario: Scenario, each: Event, place: Place) -> None:
             place=place("name"),
             expected=", ".join(known) or "a [[users.processes]] or [[users.file_systems]]",
             found=repr(each.name),
+        )
+
+
+def _check_machine(scenario: Scenario, each: Event, place: Place) -> None:
+    """Check that the machine has the volume or the partition that an event names."""
+    if each.kind != "area-add":
+        names = [partition.name for partition in scenario.partitions]
+        if each.name not in names:
+            raise unknown("partition", each.name, names, place=place("name"))
+        return
+    areas = {d: g for g in scenario.volumes if g.kind != "user" for d in g.devices}
+    group = areas.get(int(each.device or "0", 16))
+    if group is None or group.count < 2:
+        raise CpmonError(
+            f"{each.kind}: no page or spool volume {each.device} joins others of its kind",
+            place=place("device"),
+            expected="a device of a [[volumes]] of kind page or spool, with 2 or more",
+            found=repr(each.device),
         )
 
 

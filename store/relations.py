@@ -102,8 +102,7 @@ class Relations:
             self._basis = basis_of(self._store.dumps(), self._scope)
         if self._left_out is None:
             self._left_out = self._find_left_out()
-            earliest = {system: end for system, end in reversed(self._left_out)}
-            if earliest:
+            if earliest := dict(reversed(self._left_out)):
                 self._basis = with_samples_before(self._basis, self._store.dumps(), earliest)
         return self._basis
 

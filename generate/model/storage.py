@@ -182,10 +182,10 @@ class Volumes:
         self.spool_ios = allocation.counts("spool I/O", spool * load)
         self.avoided_rate, self.avoided, self.missed = self._cached(allocation, load)
         self.page_busy = self._page_busy(allocation, flows)
-        self.online = self._presence(allocation, ("vary-off", "vary-on"))
-        self.attached = self._presence(allocation, ("", "area-add"))
-        self.measured = self._presence(
-            allocation, ("vary-off", "vary-on"), ("measurement-off", "measurement-on")
+        varied, measured = ("vary-off", "vary-on"), ("measurement-off", "measurement-on")
+        self.online, self.measured, self.attached = (
+            self._presence(allocation, *layers)
+            for layers in ((varied,), (varied, measured), (("", "area-add"),))
         )
 
     def _cached(self, allocation: Allocation, load: F64) -> tuple[F64, I64, I64]:

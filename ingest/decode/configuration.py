@@ -127,7 +127,9 @@ class Configuration:
             self._latest["nominal_s"] += [(number, s) for number, s, _ in setting]
             self._latest["commanded_us"] += [(number, us) for number, _, us in setting]
         found = SetAt(
-            *(self._at(name, ends) for name in ("nominal_s", "commanded_us", "ipl_us")),
+            self._at("nominal_s", ends),
+            self._at("commanded_us", ends),
+            self._at("ipl_us", ends),
             self._restated_at(ends),
         )
         for name, values in self._latest.items():

@@ -34,7 +34,16 @@ from tests.worlds.world import World
 
 Truth = dict[str, pl.DataFrame]
 
-OWN = ("users", "processors", "devices", "page_areas", "linux_guests", "file_systems", "processes", "partitions")
+OWN = (
+    "users",
+    "processors",
+    "devices",
+    "page_areas",
+    "linux_guests",
+    "file_systems",
+    "processes",
+    "partitions",
+)
 """Kinds of objects that exist for parts of intervals."""
 
 

@@ -226,7 +226,14 @@ KINDS = {
     "partition": lambda r: _told(_pair(r, "partition-off", "partition-on", name="OTHER")),
     "weight": lambda r: r.choice(
         [
-            [{"kind": "weight", "at_s": _second(r), "name": "OTHER", "weight": r.choice([50, 300])}],
+            [
+                {
+                    "kind": "weight",
+                    "at_s": _second(r),
+                    "name": "OTHER",
+                    "weight": r.choice([50, 300]),
+                }
+            ],
             _pair(r, "cap", "uncap", name="OTHER"),
         ]
     ),
