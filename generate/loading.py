@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import functools
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -49,7 +49,7 @@ _MOST_STORAGE_MIB = 2047
 
 _OF_USERS = {
     *("logon", "logoff", "runaway", "define-cpu", "detach-cpu", "share", "reboot", "guest-clock"),
-    "quickdsp",
+    *("quickdsp", "process-start", "process-end", "mount", "unmount"),
 }
 
 
@@ -140,6 +140,7 @@ def _check_event(scenario: Scenario, run: Run, each: Event, place: Place) -> Non
                 expected="user ids or patterns, separated by blanks, as in LINUX00* LINUX099",
                 found=repr(each.users),
             )
+        _check_item(scenario, each, place)
         if each.kind in ("define-cpu", "detach-cpu") and each.processor is None:
             raise CpmonError(
                 f"{each.kind}: which virtual processor?",
@@ -149,6 +150,8 @@ def _check_event(scenario: Scenario, run: Run, each: Event, place: Place) -> Non
             )
     elif each.kind in ("measurement-off", "measurement-on", "attach", "detach"):
         _check_device(scenario, each, place)
+    elif each.kind in ("area-add", "partition-off", "partition-on", "weight", "cap", "uncap"):
+        _check_machine(scenario, each, place)
     elif each.kind in ("sample-disable", "sample-enable") and each.domain is None:
         raise CpmonError(
             f"{each.kind}: of which domain?",
@@ -185,6 +188,42 @@ def _check_event(scenario: Scenario, run: Run, each: Event, place: Place) -> Non
             place=place("interval_s"),
             expected="a whole number of seconds",
             remedy="add interval_s",
+        )
+
+
+def _check_item(scenario: Scenario, each: Event, place: Place) -> None:
+    """Check that guests have the process or file system that an event names."""
+    if each.kind in ("process-start", "process-end"):
+        names: Iterable[str] = (p.command for group in scenario.users for p in group.processes)
+    elif each.kind in ("mount", "unmount"):
+        names = (f.directory for group in scenario.users for f in group.file_systems)
+    else:
+        return
+    known = list(dict.fromkeys(names))
+    if each.name not in known:
+        raise CpmonError(
+            f"{each.kind}: no guest has {each.name or 'a thing without a name'}",
+            place=place("name"),
+            expected=", ".join(known) or "a [[users.processes]] or [[users.file_systems]]",
+            found=repr(each.name),
+        )
+
+
+def _check_machine(scenario: Scenario, each: Event, place: Place) -> None:
+    """Check that the machine has the volume or the partition that an event names."""
+    if each.kind != "area-add":
+        names = [partition.name for partition in scenario.partitions]
+        if each.name not in names:
+            raise unknown("partition", each.name, names, place=place("name"))
+        return
+    areas = {d: g for g in scenario.volumes if g.kind != "user" for d in g.devices}
+    group = areas.get(int(each.device or "0", 16))
+    if group is None or group.count < 2:
+        raise CpmonError(
+            f"{each.kind}: no page or spool volume {each.device} joins others of its kind",
+            place=place("device"),
+            expected="a device of a [[volumes]] of kind page or spool, with 2 or more",
+            found=repr(each.device),
         )
 
 

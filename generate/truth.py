@@ -23,6 +23,7 @@ from .activity.usage import ended_transactions, holdings, usage, virtual_ios, vo
 from .model.measurement import SCM_PER_S, TOD_PER_S, TOD_PER_US
 from .model.population import Reported
 from .model.presence import Presence, Stay
+from .model.processors import Partitions
 from .model.system import Model, Sample
 from .numeric import F64, I64, partition
 from .scenario.scenario import FileSystem, GuestProcess
@@ -147,6 +148,7 @@ def _system(sample: Sample) -> Columns:
         "virtual_mib": (model.users.storage * sample.present).sum() >> 20,
         "resident_pages": held.resident_below.sum(),
         "dasd_pages": held.slots.sum(),
+        "spool_slots": (model.volumes.slots * model.volumes.is_spool * sample.areas.now).sum(),
     }
     return {name: np.array([float(value)]) for name, value in values.items()}
 
@@ -234,11 +236,16 @@ def _devices(sample: Sample) -> Columns:
 
 def _page_areas(sample: Sample) -> Columns:
     model, volumes = sample.model, sample.model.volumes
-    paged = partition(int(model.levels.slots[sample.number]), volumes.slots * volumes.is_page)
+    areas = volumes.slots * volumes.is_page * sample.areas.now
+    paged = partition(int(model.levels.slots[sample.number]), areas)
+    spooled = volume_work(sample).starts * volumes.is_spool / 2
     columns = {
         "slots": volumes.slots,
         "slots_used": paged + volumes.spool_used,
+        "spool_reads": spooled,
+        "spool_writes": spooled,
         **{name: values for name, values in _devices(sample).items() if name != "measured_s"},
+        **_existence(sample, sample.areas),
     }
     return {name: values[volumes.is_cp] for name, values in columns.items()}
 
@@ -249,14 +256,25 @@ def _partitions(sample: Sample) -> Columns:
         return {"partition_name": np.zeros(0, dtype=np.str_)}
     active, effective, _ = dispatch_times(sample)
     places = range(len(lpars.counts))
+    edges = [int(edge) for edge in sample.model.timeline.edges[sample.interval :][:2]]
+    stay = sample.during(lpars.active)
     return {
         "partition_name": np.array(lpars.names, dtype=np.str_),
         "partition_number": np.array(lpars.numbers, dtype=np.int64),
         "processor_type": np.array(lpars.types, dtype=np.str_),
+        **_existence(sample, stay),
+        "weights_change": np.full(len(places), _weights_change(lpars, stay, *edges)),
         "logical_processors": np.array(lpars.counts, dtype=np.int64),
+        "weight": np.array(lpars.weights_at(edges[1]), dtype=np.int64),
+        "entitled_s": lpars.entitled(*edges) * sample.seconds,
         "dispatched_s": _seconds(active, [lpars.processors(place) for place in places]),
         "effective_s": _seconds(effective, [lpars.processors(place) for place in places]),
     }
+
+
+def _weights_change(lpars: Partitions, stay: Stay, begin: int, end: int) -> bool:
+    """Whether what partitions are entitled to changes in an interval."""
+    return bool(stay.begins or stay.ends) or lpars.weights_at(begin) != lpars.weights_at(end)
 
 
 def _seconds(us: I64, parts: list[slice]) -> F64:
@@ -303,9 +321,11 @@ def _reported(
     for each in items:
         rows = {
             "userid": sample.model.users.names[each.owner],
-            **_existence(sample, sample.boots, each.owner),
+            **_existence(sample, stay := sample.during(each.presence), each.owner),
             **{k: np.repeat(value, len(each.owner)) for k, value in columns(each.of).items()},
         }
+        if "cpu_s" in rows:
+            rows["cpu_s"] = rows["cpu_s"] * stay.share[each.owner]
         for name, values in rows.items():
             parts.setdefault(name, []).append(values)
     return {name: np.concatenate(values or [np.zeros(0)]) for name, values in parts.items()}

@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from datetime import datetime
 
 import duckdb
 
@@ -24,11 +25,13 @@ from .dumps.manifest import TableFile, alike, table_files
 from .dumps.store import Store
 from .runs.classes import FILE, class_rules
 from .runs.runs import run_names
-from .scope import ALL, BEFORE, Basis, Scope, basis_of
+from .scope import ALL, BEFORE, Basis, Scope, basis_of, with_samples_before
 from .views.landed_views import INTERVALS, landed_view, macros, run_columns, views_below
 from .views.views import LANDED, PLACE, sql_type
 
 Execute = Callable[..., duckdb.DuckDBPyConnection]
+COMMAND = "mtrscm"
+"""The table of MONITOR SAMPLE commands."""
 SCHEMAS = ("monitor", "interval", "meta", LANDED)
 SMALL = 1_000_000
 """Total file size of a table, in bytes, up to which its deltas are materialized. In DuckDB's memory
@@ -38,6 +41,16 @@ _BEFORE = f"""
 SELECT min(before) FROM (
   SELECT max(interval_end, {BEFORE})[-1] AS before FROM {INTERVALS}
   WHERE interval_end <= $since GROUP BY system)"""
+
+_LEFT_OUT = """
+SELECT system, interval_end FROM {rows}
+WHERE interval_end <= $since AND calcmd ILIKE '% DIS%' GROUP BY ALL"""
+"""The intervals before a scope in which MONITOR SAMPLE DISABLE was given."""
+_LAST_SAMPLES = f"""
+SELECT DISTINCT n.previous_end FROM {INTERVALS} AS n
+JOIN (SELECT unnest($systems) AS system, unnest($ends) AS interval_end) AS c
+  USING (system, interval_end)
+WHERE n.previous_end IS NOT NULL"""
 
 
 class Relations:
@@ -59,6 +72,7 @@ class Relations:
         self._basis: Basis | None = None
         self._drifted: bool | None = None
         self._samples: tuple[Sequence[LandedDump], str] | None = None
+        self._left_out: Sequence[tuple[str, datetime]] | None = None
         self.runs: Sequence[str] | None = None
         """JSON texts of the runs; those in the store if not given."""
 
@@ -75,7 +89,7 @@ class Relations:
         """Drops all relations; they are created again from the current content of the store."""
         for relation in tuple(self._made):
             self.drop(relation)
-        self._basis = self._samples = self._drifted = None
+        self._basis = self._samples = self._drifted = self._left_out = None
 
     def restrict(self, dumps: Sequence[LandedDump], where: str) -> None:
         """Restricts samples to some dumps and to rows that meet an SQL condition."""
@@ -86,7 +100,29 @@ class Relations:
         """The dumps that the scope depends on."""
         if self._basis is None:
             self._basis = basis_of(self._store.dumps(), self._scope)
+        if self._left_out is None:
+            self._left_out = self._find_left_out()
+            if earliest := dict(reversed(self._left_out)):
+                self._basis = with_samples_before(self._basis, self._store.dumps(), earliest)
         return self._basis
+
+    def _find_left_out(self) -> Sequence[tuple[str, datetime]]:
+        """System and end of the intervals before the scope whose commands left owners out."""
+        since, table = self._scope.since, COMMAND
+        if since is None:
+            return []
+        dumps = [
+            dump
+            for dump in self._store.dumps()
+            if self._scope.has_system(dump.system)
+            and table in dump.tables
+            and dump.begins <= self._scope.first_day
+        ]
+        if not dumps:
+            return []
+        rows = parquet(self._store, table, files_of(self._store, table, dumps), self._is_drifted)
+        found = self._execute(_LEFT_OUT.format(rows=rows), {"since": since}).fetchall()
+        return sorted(found)
 
     def make(self, relation: str) -> None:
         """Creates a relation and its dependencies; existing ones are left as they are.
@@ -169,9 +205,19 @@ class Relations:
         where = Scope(None, None, scope.until).condition()
         if since is not None:
             where = f"interval_end >= TIMESTAMP '{since}' AND {where}"
+            for end in self._last_samples():
+                where = f"{where} OR interval_end = TIMESTAMP '{end}'"
         rows = run(f"SELECT DISTINCT dump FROM {INTERVALS} WHERE {where}").fetchall()
         names = {dump for (dump,) in rows}
         return [dump for dump in dumps if dump.dump in names], where
+
+    def _last_samples(self) -> list[datetime]:
+        """Ends of the intervals that have the last samples of owners that were left out."""
+        if not self._left_out:
+            return []
+        systems, ends = ([*column] for column in zip(*self._left_out, strict=True))
+        found = self._execute(_LAST_SAMPLES, {"systems": systems, "ends": ends}).fetchall()
+        return sorted(end for (end,) in found)
 
     @property
     def _is_drifted(self) -> bool:

@@ -4,17 +4,19 @@ The rows of a scope do not depend on what else a store holds if they are compute
 
 - the samples of its intervals and of the two intervals before it: a counter that slipped has no
   delta, and neither has the next interval;
-- the configuration, events and intervals of all dumps from the last day before the scope with a
+- the samples before each command that left owners out of later ones, however long ago: they are
+  missing until they are sampled again;
+- the configuration, events and intervals of all dumps from the last day before all these with a
   complete configuration up to its end: a setting holds until it is changed.
 
 If a system has intervals without a configured length, and none before them has one, their usual
-length is the median of all its intervals, and the second part is all of its dumps.
+length is the median of all its intervals, and the last part is all of its dumps.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 
@@ -114,6 +116,29 @@ def _basis_of_system(dumps: Sequence[LandedDump], scope: Scope) -> Basis:
     samples = tuple(dump for dump in dumps if not chosen.isdisjoint(dump.days))
     earliest = min(chosen, default=first)
     return Basis(samples, tuple(dependencies(dumps, earliest, last)))
+
+
+def with_samples_before(
+    basis: Basis, dumps: Sequence[LandedDump], moments: Mapping[str, datetime]
+) -> Basis:
+    """A basis with all that the samples before some moments depend on, up to the scope.
+
+    Args:
+        dumps: all dumps of a store, by system and begin.
+        moments: system -> the earliest moment.
+    """
+    samples, others = {dump.dump for dump in basis.samples}, {dump.dump for dump in basis.others}
+    for system, moment in moments.items():
+        own = [dump for dump in dumps if dump.system == system]
+        last = max((dump.begins for dump in own if dump.dump in others), default=moment.date())
+        earlier = _basis_of_system(own, Scope(system, moment, moment))
+        samples |= {dump.dump for dump in earlier.samples}
+        first = min((day for dump in earlier.samples for day in dump.days), default=last)
+        others |= {dump.dump for dump in dependencies(own, first, last)}
+    return Basis(
+        tuple(dump for dump in dumps if dump.dump in samples),
+        tuple(dump for dump in dumps if dump.dump in others),
+    )
 
 
 def dependencies(dumps: Sequence[LandedDump], first: date, last: date) -> list[LandedDump]:

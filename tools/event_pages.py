@@ -62,9 +62,9 @@ def events_page() -> Iterator[str]:
         kinds = ", ".join(f"`{kind}`" for kind in row.kinds.split())
         cells = (titles.get(row.record, "no record"), kinds, row.does, row.changes, row.unknown)
         yield f"| {' | '.join(cells)} | {row.lasts} |"
-    yield from ("", "## What does not", "", "| record | why |", "|---|---|")
+    yield from ("", "## What does not", "", "| record, or what happens | why |", "|---|---|")
     for row in (row for row in rows if row.reason):
-        yield f"| {titles[row.record]} | {row.reason} |"
+        yield f"| {titles.get(row.record, row.does)} | {row.reason} |"
 
 
 def missing() -> set[str]:

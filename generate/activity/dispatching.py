@@ -105,7 +105,12 @@ def dispatch_times(sample: Sample) -> tuple[I64, I64, I64]:
     room = {k: float(n * span) * (1 - 2 * _MANAGEMENT) for k, n in lpars.shared.items()}
     if not lpars.dedicated[lpars.own]:
         room[lpars.types[lpars.own]] -= float(own.sum()) * (1 + _OVERHEAD)
-    demanded = [_demanded_us(lpars, place, span, rng) for place in range(len(lpars.counts))]
+    begin, end = (int(edge) for edge in model.timeline.edges[sample.interval :][:2])
+    limits, there = lpars.limits(begin, end), sample.during(lpars.active).share
+    demanded = [
+        _demanded_us(lpars, place, span, rng, float(limits[place])) * there[place]
+        for place in range(len(lpars.counts))
+    ]
     rows = list(zip(demanded, lpars.dedicated, lpars.types, strict=True))
     granted = {}
     for kind, most in room.items():
@@ -135,15 +140,20 @@ def _own_us(sample: Sample, span: int) -> F64:
     return (1.0 - idle) * span
 
 
-def _demanded_us(lpars: Partitions, place: int, span: int, rng: np.random.Generator) -> F64:
-    """(logical processors,) time that another partition demands; a dedicated one has all."""
+def _demanded_us(
+    lpars: Partitions, place: int, span: int, rng: np.random.Generator, limit: float
+) -> F64:
+    """(logical processors,) time that another partition demands; a dedicated one has all.
+
+    `limit`: most physical processors that it may use.
+    """
     count = lpars.counts[place]
     if place == lpars.own:
         return np.zeros(count)
     if lpars.dedicated[place]:
         return np.full(count, float(span))
     use = around_one(rng, count, 0.06) * around_one(rng, 1, 0.06) * lpars.demanded[place]
-    return np.asarray(np.minimum(use, min(lpars.limit(place) / count, 0.99)) * span)
+    return np.asarray(np.minimum(use, min(limit / count, 0.99)) * span)
 
 
 def _management_us(lpars: Partitions, active: int, span: int) -> I64:

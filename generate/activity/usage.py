@@ -53,7 +53,9 @@ def volume_work(sample: Sample) -> VolumeWork:
     span_scm = sample.seconds * SCM_PER_S * online
     rng = sample.model.measurement.rng(f"volumes in interval {k}")
     varied = volumes.lasting * around_one(rng, len(online), 0.03) * online
-    paging, rates = volumes.slots * volumes.is_page * varied, volumes.rates * varied
+    attached = sample.areas.share
+    paging = volumes.slots * volumes.is_page * varied * attached
+    rates = volumes.rates * varied * attached
     shared = [
         (flows.dasd_in[k], paging),
         (flows.dasd_out[k], paging),

@@ -128,6 +128,9 @@ def _told(sample: Sample, events: Collection[str]) -> list[EventBatch]:
                 chosen = matching(model.users.names, each.users) & logged_on
             rows = np.flatnonzero(chosen)
             batches.append(_events(sample, name, at, len(rows), chosen=rows))
+        elif each.kind == "area-add" and "storage" in events:
+            rows = np.flatnonzero(model.volumes.devices == int(each.device, 16))
+            batches.append(_events(sample, "stoatc", at, len(rows), chosen=rows))
         elif each.kind == "storage-add" and "storage" in events:
             batches.append(_events(sample, "storst", at, 1))
             later = at + TOD_PER_S // 2
@@ -353,7 +356,11 @@ class _Writer:
         users = scope["reported"].owner if "reported" in scope else None
         if users is None:
             users = scope["owner"] if name == "aplsdt" else model.users.owner
-        rows = np.flatnonzero(sample.users.ended[users] | every)
+        chosen = sample.users.ended[users] | every
+        if "reported" in scope:
+            # What a daemon last wrote.
+            chosen = chosen & self.present
+        rows = np.flatnonzero(chosen)
         if not len(rows):
             return None
         begun, delta = self.encoder.current(rows), {}

@@ -9,7 +9,7 @@ import datetime as dt
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -36,7 +36,7 @@ class Population:
     """
 
     def __init__(self, measurement: Measurement, line: Timeline) -> None:
-        groups, self._line = measurement.groups, line
+        groups, self._line, self._events = measurement.groups, line, measurement.events
         self.names = user_ids(groups)
         self.group = np.repeat(np.arange(len(groups)), [g.count for g in groups])
         self.groups = len(groups)
@@ -69,8 +69,21 @@ class Population:
         self.users = Presence(line, len(self.names), sessions)
         self.processors = Presence(line, len(self.owner), of_rows, defined)
         self.boots = Presence(line, len(self.names), sessions, boots)
+        self._systems = sessions, boots
         # SET SHARE is for users who are logged on.
         self.shares = [(at, users & self.users.states(at), share) for at, users, share in shares]
+
+    def items(self, begin: str, end: str, name: str) -> Presence:
+        """Existence of an item in guests, which two kinds of events begin and end by its name.
+
+        It is there while the system of its guest is.
+        """
+        named = (e for e in self._events if e.kind in (begin, end) and e.name == name)
+        switches = [
+            Switch(moment(each.at_s), matching(self.names, each.users), each.kind == begin)
+            for each in named
+        ]
+        return Presence(self._line, len(self.names), *self._systems, switches)
 
     def counts(self) -> F64:
         """(intervals, groups) users logged on in each interval, a part of it as a part of one."""
@@ -333,21 +346,25 @@ _BUSY_SHARES = np.array([0.72, 0.01, 0.2, 0.02, 0.05])
 class Reported(NamedTuple):
     """An item that daemons of some guests report: a file system, a process or a process summary.
 
-    `owner` is (guests,) the index of the user of each guest that has the item, `level` the number
-    of its buffer (modification level of the product), `of` the group for a summary.
+    `owner` is (guests,) the index of the user of each guest that can have the item, `level` the
+    number of its buffer (modification level of the product), `of` the group for a summary.
+    `presence` is that of the item in all users.
     """
 
     owner: I64
     level: int
     of: FileSystem | GuestProcess | UserGroup
+    presence: Presence
 
 
 def _reported(
-    users: Users, listed: Callable[[UserGroup], Sequence[FileSystem | GuestProcess | UserGroup]]
+    users: Users,
+    listed: Callable[[UserGroup], Sequence[FileSystem | GuestProcess | UserGroup]],
+    presence: Callable[[Any], Presence],
 ) -> list[Reported]:
     """All items of the groups, with the users of the group; buffers have even numbers."""
     return [
-        Reported(np.flatnonzero(users.group == place), 2 * number, item)
+        Reported(np.flatnonzero(users.group == place), 2 * number, item, presence(item))
         for place, each in enumerate(users.groups)
         for number, item in enumerate(listed(each))
     ]
@@ -395,11 +412,29 @@ class Linux:
                 average = average * decay[k] + load * (1.0 - decay[k])
                 self.averages[place, k] = average
         self.averages /= np.maximum(demand.load, 1e-9)
-        self.file_systems = _reported(users, lambda group: group.file_systems)
-        self.processes = _reported(users, lambda group: group.processes)
-        self.summaries = _reported(users, lambda group: (group,) if group.processes else ())
+        items, boots = demand.population.items, demand.population.boots
+        self.file_systems = _reported(
+            users,
+            lambda group: group.file_systems,
+            lambda item: items("mount", "unmount", item.directory),
+        )
+        self.processes = _reported(
+            users,
+            lambda group: group.processes,
+            lambda item: items("process-start", "process-end", item.command),
+        )
+        self.summaries = _reported(
+            users, lambda group: (group,) if group.processes else (), lambda _: boots
+        )
         counts = sorted(set(self.processors.tolist()))
         self.by_processors = [np.flatnonzero(self.processors == count) for count in counts]
+
+    def running(self, owner: I64, sample: int) -> I64:
+        """(owner,) number of processes that run in some guests at a sample."""
+        counts: I64 = np.zeros(len(owner), dtype=np.int64)
+        for each in self.processes:
+            counts += np.isin(owner, each.owner) & each.presence.at(sample)[owner]
+        return counts
 
     def virtual_processors(self, chosen: I64) -> I64:
         """(chosen, processors) indices of virtual processors of guests with as many processors."""

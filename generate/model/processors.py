@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -12,7 +13,7 @@ import numpy.typing as npt
 
 from ..numeric import F64, I64, around_one, bell, capped, floor_int, partition
 from ..scenario.scenario import Machine, Partition
-from .measurement import TOD_PER_US, Measurement, moment
+from .measurement import TOD_PER_US, Measurement, Timeline, moment
 from .population import Demand, Transactions
 from .presence import Presence, Switch
 
@@ -20,12 +21,18 @@ MOST_PARTITIONS = 60
 """Upper bound of the number of partitions of a machine."""
 
 
+_OF_PARTITIONS = ("partition-off", "partition-on", "weight", "cap", "uncap")
+"""Kinds of events of partitions."""
+
+
 class PartitionRecord(NamedTuple):
     """One of the records about a partition, with the addresses of its logical processors.
 
-    `times` are their indices among the logical processors of all partitions.
+    `place` is the index of its entry, `times` are the indices of the processors among the logical
+    processors of all partitions.
     """
 
+    place: int
     name: str
     number: int
     processors: range
@@ -35,9 +42,11 @@ class PartitionRecord(NamedTuple):
 class Partitions:
     """The partitions of a machine by number, none in basic mode; one is that of this system.
 
-    A partition has consecutive entries, one for each type of its processors.
+    A partition has consecutive entries, one for each type of its processors. Weights and caps are
+    those before the first event.
 
     Attributes:
+        active: when each entry's partition is active.
         counts: logical processors of each entry.
         dedicated, capped: whether its processors are dedicated; whether its weight is a limit.
         demanded: share of its processors' time that each demands; unused for `own`.
@@ -46,7 +55,7 @@ class Partitions:
             all partitions that share them.
     """
 
-    def __init__(self, measurement: Measurement) -> None:
+    def __init__(self, measurement: Measurement, line: Timeline) -> None:
         machine = measurement.machine
         own, usual = machine.partition_number, machine.processor_type
         rows: list[tuple[int, str, str, Partition | Machine]] = []
@@ -74,6 +83,13 @@ class Partitions:
         self.physical = [kind for kind, count in machine.physical.items() for _ in range(count)]
         self.total = len(set(self.numbers))
         self._machine = machine
+        self._events = [e for e in measurement.events if e.kind in _OF_PARTITIONS]
+        switches = [
+            Switch(moment(e.at_s), np.array(self.names) == e.name, e.kind == "partition-on")
+            for e in self._events
+            if e.kind in ("partition-off", "partition-on")
+        ]
+        self.active = Presence(line, len(self.names), switches)
         self.shared: dict[str, int] = {}
         self.shared_weight: dict[str, int] = {}
         for kind, count in machine.physical.items():
@@ -93,8 +109,65 @@ class Partitions:
             for at in range(0, count, most or count):
                 some = range(at, min(at + (most or count), count))
                 times = slice(first + at, first + some.stop)
-                rows.append(PartitionRecord(self.names[place], number, some, times))
+                rows.append(PartitionRecord(place, self.names[place], number, some, times))
         return rows
+
+    def weights_at(self, at: int) -> list[int]:
+        """Weight of each entry at a moment of the run."""
+        weights = list(self.weights)
+        for each in self._events:
+            if each.kind == "weight" and moment(each.at_s) <= at:
+                weights = [
+                    each.weight if name == each.name else weight
+                    for name, weight in zip(self.names, weights, strict=True)
+                ]
+        return weights
+
+    def capped_at(self, at: int) -> list[bool]:
+        """Whether the weight of each entry is a limit at a moment of the run."""
+        capped = list(self.capped)
+        for each in self._events:
+            if each.kind in ("cap", "uncap") and moment(each.at_s) <= at:
+                capped = [
+                    each.kind == "cap" if name == each.name else value
+                    for name, value in zip(self.names, capped, strict=True)
+                ]
+        return capped
+
+    def defined(self, at: int) -> int:
+        """Number of partitions that are active at a moment."""
+        states = self.active.states(at).tolist()
+        return len({n for n, on in zip(self.numbers, states, strict=True) if on})
+
+    def limits(self, begin: int, end: int) -> F64:
+        """(entries,) most physical processors that each may use, mean over a time."""
+        return self._mean(begin, end, self._limits_at)
+
+    def entitled(self, begin: int, end: int) -> F64:
+        """(entries,) shared processors by weight, mean over a time; 0 of one that is not active."""
+        return self._mean(begin, end, self._shares_at)
+
+    def _mean(self, begin: int, end: int, of: Callable[[int], F64]) -> F64:
+        moments = (moment(each.at_s) for each in self._events)
+        marks = [begin, *sorted({at for at in moments if begin < at < end}), end]
+        return sum(
+            (of(since) * ((until - since) / (end - begin)) for since, until in pairwise(marks)),
+            np.zeros(len(self.names)),
+        )
+
+    def _shares_at(self, at: int) -> F64:
+        weights, active = np.array(self.weights_at(at)), self.active.states(at)
+        weights = weights * active * ~np.array(self.dedicated, dtype=np.bool_)
+        types = np.array(self.types)
+        sums = np.array([weights[types == kind].sum() for kind in self.types])
+        shared = np.array([self.shared[kind] for kind in self.types])
+        return np.asarray(weights * shared / np.maximum(sums, 1))
+
+    def _limits_at(self, at: int) -> F64:
+        counts = np.array(self.counts, dtype=np.float64)
+        by_weight = np.minimum(self._shares_at(at), counts)
+        is_bound = np.array(self.capped_at(at)) & ~np.array(self.dedicated, dtype=np.bool_)
+        return np.where(is_bound, by_weight, counts)
 
     def by_processor(self, values: Sequence[object]) -> npt.NDArray[Any]:
         """(logical processors of all partitions,) the value of the processor's entry."""
@@ -187,7 +260,7 @@ class Processors(Times):
         online = _switches(measurement, "vary-off", "vary-on")
         unparked = _switches(measurement, "park", "unpark")
         working = Presence(line, count, online, unparked).shares() * line.up[:, None]
-        lost, most = _limits(measurement)
+        lost, most = _limits(measurement, line)
         room = floor_int(working * line.tod[:, None] * most)
         use = _Utilization(demand, work, working, room)
         busy, emulation = use.by_processor()
@@ -223,7 +296,7 @@ def _switches(measurement: Measurement, off: str, on: str) -> list[Switch]:
     ]
 
 
-def _limits(measurement: Measurement) -> tuple[float, float]:
+def _limits(measurement: Measurement, line: Timeline) -> tuple[float, float]:
     """Effects of other partitions on the processors.
 
     Returns:
@@ -233,7 +306,7 @@ def _limits(measurement: Measurement) -> tuple[float, float]:
     processors = measurement.machine.processors
     if measurement.machine.mode != "lpar" or measurement.machine.dedicated:
         return 0.0, _FULL
-    lpars = Partitions(measurement)
+    lpars = Partitions(measurement, line)
     rows = zip(lpars.counts, lpars.demanded, lpars.dedicated, lpars.types, strict=True)
     kind = measurement.machine.processor_type
     others = sum(n * demanded for n, demanded, alone, of in rows if of == kind and not alone)

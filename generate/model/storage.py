@@ -129,6 +129,7 @@ class Volumes:
             pending, disconnect and connect time.
         lasting: (volumes,) deviation as a factor, constant during the run.
         online, measured: when each is online, and measured by the channel subsystem.
+        attached: when CP has its area; a user's volume has none, and is as if it had.
         user_ios, avoided, missed, spool_ios, page_busy: (intervals,) totals; `missed` are reads
             that the minidisk cache did not have, the last is the busy time of page volumes,
             128 us, if there is a target for it.
@@ -181,9 +182,10 @@ class Volumes:
         self.spool_ios = allocation.counts("spool I/O", spool * load)
         self.avoided_rate, self.avoided, self.missed = self._cached(allocation, load)
         self.page_busy = self._page_busy(allocation, flows)
-        self.online = self._presence(allocation, ("vary-off", "vary-on"))
-        self.measured = self._presence(
-            allocation, ("vary-off", "vary-on"), ("measurement-off", "measurement-on")
+        varied, measured = ("vary-off", "vary-on"), ("measurement-off", "measurement-on")
+        self.online, self.measured, self.attached = (
+            self._presence(allocation, *layers)
+            for layers in ((varied,), (varied, measured), (("", "area-add"),))
         )
 
     def _cached(self, allocation: Allocation, load: F64) -> tuple[F64, I64, I64]:

@@ -190,7 +190,7 @@ class Model:
             trivial_s=transactions.trivial_s * stretch,
             nontrivial_s=transactions.nontrivial_s * stretch,
         )
-        self.partitions = Partitions(measurement)
+        self.partitions = Partitions(measurement, timeline)
         self.levels = Levels(demand)
         self.flows = Flows.build(demand)
         self.volumes = Volumes(demand, self.flows)
@@ -249,6 +249,7 @@ class Sample:
         users, rows, boots: existence of sessions, virtual processors and guests' systems.
         processors, unparked, devices, measured: of processors, of those with work, of devices that
             are online, and of those that are measured.
+        areas: of volumes for paging and spooling; others always exist.
         present: (users,) who is logged on at the sample.
         results, names: caches of `per_sample` functions, and of names in expressions.
     """
@@ -259,18 +260,19 @@ class Sample:
         self.interval = k = model.timeline.interval_of(number)
         self.seconds = int(model.timeline.seconds[k])
         self.high_frequency_samples = model.sampling.high_frequency(k)
-        self.users = self._during(population.users)
-        self.rows = self._during(population.processors)
-        self.boots = self._during(population.boots)
+        self.users = self.during(population.users)
+        self.rows = self.during(population.processors)
+        self.boots = self.during(population.boots)
         self.present = self.users.now
         self.times = model.processors.at(k)
-        self.processors = self._during(model.processors.online)
-        self.unparked = self._during(model.processors.unparked)
-        self.devices, self.measured = self._during(devices.online), self._during(devices.measured)
+        self.processors = self.during(model.processors.online)
+        self.unparked = self.during(model.processors.unparked)
+        self.devices, self.measured = self.during(devices.online), self.during(devices.measured)
+        self.areas = self.during(devices.attached)
         self.results: dict[Callable[[Sample], Any], Any] = {}
         self.names: dict[str, Any] = {}
 
-    def _during(self, presence: Presence) -> Stay:
+    def during(self, presence: Presence) -> Stay:
         """Existence in the interval; at a first sample, which ends none, nothing begins or ends."""
         stay = presence.during(self.interval)
         if not self.model.timeline.starts(self.number):

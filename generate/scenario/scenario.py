@@ -309,9 +309,12 @@ _Interruption = Literal["ipl", "restart", "miss", "interval"]
 _Switch = Literal["vary-off", "vary-on", "park", "unpark", "measurement-off", "measurement-on"]
 _OfGuest = Literal["define-cpu", "detach-cpu", "share", "quickdsp", "reboot", "guest-clock"]
 _OfSampling = Literal["sample-disable", "sample-enable", "rate-stop", "rate-start"]
-_OfMachine = Literal["attach", "detach", "storage-add"]
+_OfMachine = Literal["attach", "detach", "storage-add", "area-add"]
 _Session = Literal["logoff", "logon", "runaway"]
-EventKind = Literal[_Interruption, _Session, _Switch, _OfGuest, _OfSampling, _OfMachine]
+_OfLinux = Literal["process-start", "process-end", "mount", "unmount"]
+_OfPartition = Literal["partition-off", "partition-on", "weight", "cap", "uncap"]
+_OfUsers = Literal[_Session, _OfGuest, _OfLinux]
+EventKind = Literal[_Interruption, _OfUsers, _Switch, _OfSampling, _OfMachine, _OfPartition]
 _Second = Annotated[int, Meta(ge=0, le=10_000_000)]
 
 
@@ -320,6 +323,7 @@ class Event(Table, frozen=True):
 
     `lasts_s` is its length. `users` are user ids or patterns ("LINUX00*"). `processor` is
     a core where cores have several threads, and the address of a virtual one in events of users.
+    `name` is the command of a process, the directory of a file system, or a partition.
     """
 
     kind: EventKind
@@ -328,11 +332,13 @@ class Event(Table, frozen=True):
     users: str = ""
     processor: Annotated[int, Meta(ge=1, le=79)] | None = None
     device: str = ""
+    name: str = ""
     domain: Literal["user", "io"] | None = None
     interval_s: Annotated[int, Meta(ge=6, le=3600)] | None = None
     clock_s: Annotated[int, Meta(ge=-1_000_000, le=1_000_000)] = 0
     share: Annotated[int, Meta(ge=1, le=10000)] = 100
     storage_mib: Annotated[int, Meta(ge=1, le=1 << 24)] = 1024
+    weight: Annotated[int, Meta(ge=1, le=999)] = 100
     cpu_percent: Percent = 97.0
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,9 +33,27 @@ ZONE = "syszone"
 INTERVAL = ("mtrspr", "interval")
 COMMAND = ("mtrscm", "calcmd")
 """Text of a MONITOR SAMPLE command, in the sample of the interval in which it was given."""
+GIVEN = "caltod"
+"""The field of MTRSCM with the time at which the command was given."""
 _INTERVAL_OPERAND = re.compile(
     r"\bINT(?:ERVAL|ERVA|ERV|ER|E)?\s+(\d{1,9})(?:\s+(MIN|SEC)[A-Z]*)?\b", re.IGNORECASE
 )
+
+
+class SetAt(NamedTuple):
+    """What is set at each of some records, None where it is not known.
+
+    Attributes:
+        nominal_s: the length that MONITOR was set to. commanded_us, ipl_us: when the last command
+            set one, and when CP was loaded, microseconds since 1970 UTC.
+        restated: whether the sample profile was written since the record before: monitoring
+            started, or went on after a pause.
+    """
+
+    nominal_s: list[int | None]
+    commanded_us: list[int | None]
+    ipl_us: list[int | None]
+    restated: Mask
 
 
 @dataclass
@@ -57,8 +75,9 @@ class Configuration:
     zone_s: int | None = None
     ipl_us: int | None = None
     nominal_s: int | None = None
+    commanded_us: int | None = None
     _latest: dict[str, list[tuple[int, int | None]]] = field(
-        default_factory=lambda: {"ipl_us": [], "nominal_s": []}
+        default_factory=lambda: {"ipl_us": [], "nominal_s": [], "commanded_us": []}
     )
     """Number of a record in the window, and value, of what may have changed in it."""
     _profiles: list[I64] = field(default_factory=list)
@@ -94,21 +113,25 @@ class Configuration:
             self._latest["nominal_s"] += zip(records.tolist(), lengths, strict=True)
             self._profiles.append(records)
 
-    def at(self, window: ByteWindow, ends: I64) -> tuple[list[int | None], list[int | None], Mask]:
+    def at(self, window: ByteWindow, ends: I64) -> SetAt:
         """The configuration at each record of `ends`, by the commands of the window as well.
 
         Forgets the window's records afterwards, but for the latest values.
 
-        Returns:
-            The length that MONITOR was set to, in seconds, and when CP was loaded, in microseconds
-            since 1970 UTC, each None where it is not known; and whether the sample profile was
-            written since the end before: monitoring started, or went on after a pause.
         """
         if (commands := decode_records(window.data, window.index, COMMAND[0])) is not None:
             texts = commands[0].columns[COMMAND[1]].to_pylist()
-            lengths = zip(commands[1].tolist(), map(commanded_s, texts), strict=True)
-            self._latest["nominal_s"] += [(number, s) for number, s in lengths if s]
-        found = self._at("nominal_s", ends), self._at("ipl_us", ends), self._restated_at(ends)
+            given = _times(commands[0], GIVEN)
+            told = zip(commands[1].tolist(), map(commanded_s, texts), given, strict=True)
+            setting = [each for each in told if each[1]]
+            self._latest["nominal_s"] += [(number, s) for number, s, _ in setting]
+            self._latest["commanded_us"] += [(number, us) for number, _, us in setting]
+        found = SetAt(
+            self._at("nominal_s", ends),
+            self._at("commanded_us", ends),
+            self._at("ipl_us", ends),
+            self._restated_at(ends),
+        )
         for name, values in self._latest.items():
             if values:
                 setattr(self, name, max(values, key=lambda value: value[0])[1])
@@ -168,7 +191,12 @@ def _zone(value: int | None) -> int | None:
 
 def ipl_times(system: Decoded) -> list[int | None]:
     """When CP was loaded, by each MTRSYS record: microseconds since 1970; None if it is short."""
-    column = system.columns[IPL]
+    return _times(system, IPL)
+
+
+def _times(decoded: Decoded, field: str) -> list[int | None]:
+    """A TOD clock of each record, microseconds since 1970; None if it is short."""
+    column = decoded.columns[field]
     clock: U64 = column.fill_null(0).to_numpy(zero_copy_only=False).astype(np.uint64)
     both = zip(tod_to_unix_us(clock).tolist(), column.is_valid().to_pylist(), strict=True)
     return [us if is_valid else None for us, is_valid in both]

@@ -108,7 +108,7 @@ class Intervals:
         filled = np.flatnonzero(counts)
         firsts = self._first_records(window, np.flatnonzero(sample), ends)
         ends = ends[filled]
-        nominal_s, ipl_us, restated = configuration.at(window, ends)
+        set_at = configuration.at(window, ends)
         end_us = tod_us[ends]
         stretches = [
             self._stretch_of(us, firsts[n])
@@ -119,9 +119,10 @@ class Intervals:
             pa.array(end_us),
             pa.array(counts[filled]),
             pa.array(sizes[filled]),
-            pa.array(nominal_s, pa.int64()),
-            pa.array(ipl_us, pa.int64()),
-            pa.array(restated),
+            pa.array(set_at.nominal_s, pa.int64()),
+            pa.array(set_at.commanded_us, pa.int64()),
+            pa.array(set_at.ipl_us, pa.int64()),
+            pa.array(set_at.restated),
             pa.array(stretches, pa.int64()),
             pa.array(index.start[ends] + window.base),
         ]
@@ -141,6 +142,7 @@ class Intervals:
         return Lengths(
             closed["interval_end_us"].to_numpy(),
             closed["nominal_s"].fill_null(0).to_numpy(),
+            closed["commanded_us"].fill_null(NO_END).to_numpy(),
             closed["restated"].to_numpy(),
         )
 
@@ -238,11 +240,13 @@ class Lengths:
     Attributes:
         end_us: when each ends, microseconds since 1970 UTC.
         nominal_s: length that MONITOR was set to; 0 where it is not known.
+        commanded_us: when the last command set one, likewise; NO_END where none did.
         restated: whether the sample profile was written since the one before.
     """
 
     end_us: I64
     nominal_s: I64
+    commanded_us: I64
     restated: Mask
 
     @functools.cached_property
@@ -274,7 +278,21 @@ class Lengths:
     @functools.cached_property
     def gap(self) -> Mask:
         """Whether others are missing before it."""
-        return np.asarray(self.seconds > GAP * self.usual_s)
+        late = self._changed & (self._uncommanded_s > _shifted(self._set_s, 1) + SLACK_S)
+        return np.asarray(self.lost | late | (self.seconds > GAP * self.usual_s))
+
+    @functools.cached_property
+    def lost(self) -> Mask:
+        """Whether MONITOR was set to another length in it, of which no record tells.
+
+        It is longer than was set, and those after it are alike, but of neither length.
+        """
+        following = np.where(_shifted(self.back, -1, True), np.nan, _shifted(self.seconds, -1))
+        later = np.where(_shifted(self.back, -2, True), np.nan, _shifted(self.seconds, -2))
+        lost = self._judged & (self.seconds > self.usual_s + self._slack)
+        for other in (self.usual_s, self.seconds):
+            lost &= np.abs(following - other) > self._slack
+        return np.asarray(lost & (np.abs(later - following) <= self._slack))
 
     @functools.cached_property
     def clock_set(self) -> Mask:
@@ -284,16 +302,30 @@ class Lengths:
         before it: CP was not late with one sample. Nor are intervals of that length in a row,
         whatever the profile says.
         """
-        slack = np.fmin(SLACK_S, SLACK_SHARE * self.usual_s)
+        slack = self._slack
         following = np.where(_shifted(self.back, -1, True), np.nan, _shifted(self.seconds, -1))
         earlier = np.where(_shifted(self.back, 1, True), np.nan, _shifted(self.seconds, 1))
         is_usual = np.abs(self.seconds - self.usual_s) <= slack
         for other in (following, earlier):
             is_usual |= np.abs(self.seconds + other - 2 * self.usual_s) <= slack
             is_usual |= np.abs(self.seconds - other) <= slack
+        return np.asarray(self._judged & ~self.gap & ~is_usual)
+
+    @functools.cached_property
+    def _uncommanded_s(self) -> F64:
+        """Seconds from the interval before to the command that set another length."""
+        since = self.commanded_us - _shifted(self.end_us.astype(np.float64), 1)
+        return np.where(self.commanded_us <= self.end_us, since / 1e6, np.nan)
+
+    @functools.cached_property
+    def _slack(self) -> F64:
+        return np.asarray(np.fmin(SLACK_S, SLACK_SHARE * self.usual_s))
+
+    @functools.cached_property
+    def _judged(self) -> Mask:
+        """Whether its length should be the one that was set."""
         unknown = np.isnan(self._set_s) | np.isnan(self.seconds)
-        judged = ~(self.back | self.gap | self._changed | self.restated | unknown)
-        return np.asarray(judged & ~is_usual)
+        return np.asarray(~(self.back | self._changed | self.restated | unknown))
 
     @functools.cached_property
     def _set_s(self) -> F64:

@@ -16,7 +16,7 @@ from cpmon.ingest.container.source import Source
 from cpmon.ingest.rewrite import Part, slice_dump
 from cpmon.schemas.registry import fingerprint
 from cpmon.store import Store
-from tests.dumps import BEGIN_US, dump, fields, interval
+from tests.dumps import BEGIN_US, dump, fields, interval, tod
 from tests.store.test_intervals import ask, config, land
 
 Row = tuple[float, float | None, int | None]
@@ -29,7 +29,8 @@ def sample(second: float, count: int, *more: bytes) -> bytes:
 
 def command(second: float, text: str) -> bytes:
     """MTRSCM, as CP writes it in the sample of the interval it was given in."""
-    record = bytearray(fields("mtrscm", second, calbyct=len(text)) + text.encode("cp037"))
+    given = fields("mtrscm", second, caltod=tod(second), calbyct=len(text))
+    record = bytearray(given + text.encode("cp037"))
     record[:2] = len(record).to_bytes(2, "big")
     return bytes(record)
 
@@ -132,6 +133,31 @@ def test_a_command_that_sets_no_interval_needs_no_profile(store: Store, tmp_path
     assert [row[2] for row in deltas(store)] == [None, 1]
 
 
+def test_a_command_that_comes_after_a_sample_was_due_tells_that_it_is_missing(
+    store: Store, tmp_path: Path
+):
+    change = command(156, "MONITOR SAMPLE INTERVAL 120 SEC")
+    data = dump(interval(0, config()), sample(60, 1), sample(180, 3, change), sample(300, 4))
+    land(store, tmp_path, data)
+
+    assert flags(store, "gap") == [(False,), (True,), (False,)]
+    assert ask(store, "SELECT code FROM meta.finding") == [(Code.INTERVAL_GAP.name,)]
+
+
+def test_a_command_that_is_missing_with_a_sample_is_told_by_the_lengths_after_it(
+    store: Store, tmp_path: Path
+):
+    ends = [60, 150, 180, 210, 240]
+    land(
+        store,
+        tmp_path,
+        dump(interval(0, config()), *(sample(end, n) for n, end in enumerate(ends))),
+    )
+
+    assert flags(store, "gap") == [(n == 1,) for n in range(5)]
+    assert ask(store, "SELECT code FROM meta.finding") == [(Code.INTERVAL_GAP.name,)]
+
+
 @pytest.mark.parametrize("shift", [-45, -7, 7, 25])
 def test_a_clock_that_is_set_by_seconds_has_no_delta_across_it(
     store: Store, tmp_path: Path, shift: int
@@ -230,7 +256,7 @@ class Course:
             change = []
             real, clock = real + (new or length), clock + (new or length) + shift
             if new and new != length:
-                change = [command(clock - 1, f"MONITOR SAMPLE INTERVAL {new} SEC")]
+                change = [command(clock - new + 1, f"MONITOR SAMPLE INTERVAL {new} SEC")]
                 length = new
             parts.append(sample(clock, real, *change))
         return dump(*parts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -26,6 +26,13 @@ RELATIONS = (
     *("processors_by_time", "users_by_time", "system_summary_by_time", "system_summary2_by_time"),
 )
 """What depends on deltas, on configuration, on lengths of intervals."""
+
+
+def _command(at: float, command: str) -> bytes:
+    data = command.encode("cp037")
+    record = bytearray(fields("mtrscm", at, calbyct=len(data)) + data)
+    record[:2] = len(record).to_bytes(2, "big")
+    return bytes(record)
 
 
 class Life:
@@ -61,6 +68,7 @@ class Life:
         if self.chance.random() < 0.2:
             lost = 2 * NOMINAL_S * TICKS
             self.slips.append(at - OFFSET)
+        users = self.chance.choice([1, 2, 2, 2])
         elapsed = int((at - (self.booted or OFFSET - 1e6)) * TICKS)
         sampled = [
             fields(
@@ -80,9 +88,10 @@ class Life:
                 vmduser=f"USER{user}",
                 vmdttime=max(elapsed - lost * (1 - user), 0) // (9 + user),
             )
-            for user in range(self.chance.choice([1, 2, 2, 2]))
+            for user in range(users)
         ]
-        return samples(frame(*sampled), frame(interval_end(at)))
+        left_out = [] if users == 2 else [_command(at - 1, "MONITOR SAMPLE DISABLE USER USER1")]
+        return samples(frame(*sampled), frame(*left_out, interval_end(at)))
 
 
 def made(folder: Path, lives: list[Life], chance: random.Random) -> Store:
@@ -150,3 +159,39 @@ def test_a_span_is_shown_as_a_scan_of_everything_shows_it(
                 assert near.sql(sql.format(relation)).fetchall() == expected, (scope, relation)
                 found += len(expected)
     assert found > 500
+
+
+def _day(number: int, users: Sequence[str], told: Sequence[bytes] = ()) -> bytes:
+    """The dump of a day: its configuration, samples of these users by the hour; at 13:00 more."""
+    begin = OFFSET + number * 86_400
+    sets = [samples(frame(fields("mtrsys", begin, systmid="ALPHA")))]
+    for hour in range(1, 25):
+        at = begin + 3600 * hour
+        sampled = [
+            fields("useact", at - 0.001, vmduser=user, vmdttime=int((at + 1e6) * TICKS) // 9)
+            for user in users
+        ]
+        sets.append(samples(frame(*sampled, *(told if hour == 13 else ()), interval_end(at))))
+    return dump(*sets)
+
+
+def test_who_is_no_longer_sampled_is_missing_until_logged_off_however_long(tmp_path: Path):
+    """Of two who are left out on the second day, one logs off on the fourth."""
+    store, noon = Store(tmp_path / "store", create=True), OFFSET + 12.9 * 3600
+    given = _command(noon + 86_400, "MONITOR SAMPLE DISABLE USER ANNA BERT")
+    logoff = fields("uselof", noon + 3 * 86_400, vmduser="BERT")
+    events = {1: [given], 3: [logoff]}
+    for number in range(6):
+        users = ["CARL"] if number > 1 else ["ANNA", "BERT", "CARL"]
+        file = tmp_path / f"{number}.mon"
+        file.write_bytes(_day(number, users, events.get(number, ())))
+        ingest(file, store, system="ALPHA")
+
+    scope = Scope("ALPHA", _moment(5 * 86_400 + 6 * 3600), _moment(5 * 86_400 + 9 * 3600))
+    sql = f"""SELECT vmduser, cause, count(*) FROM interval.useact WHERE {scope.condition()}
+        GROUP BY ALL ORDER BY ALL"""
+    with Connection(store, reductions(), live=True) as con:
+        everything = con.sql(sql).fetchall()
+        con.point(scope)
+        assert con.sql(sql).fetchall() == everything
+    assert everything == [("ANNA", "missing", 3), ("CARL", None, 3)]

@@ -21,7 +21,8 @@ def test_every_kind_of_event_is_described():
 
 def test_what_is_not_modelled_has_a_reason_and_what_is_modelled_an_effect():
     for each in happenings():
-        assert bool(each.reason) != bool(each.does), each
+        assert bool(each.reason) != bool(each.changes), each
+        assert each.record or each.does, each
 
 
 def _kinds(literal: object) -> set[str]:

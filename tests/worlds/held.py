@@ -34,7 +34,16 @@ from tests.worlds.world import World
 
 Truth = dict[str, pl.DataFrame]
 
-OWN = ("users", "processors", "devices", "page_areas", "linux_guests", "file_systems", "processes")
+OWN = (
+    "users",
+    "processors",
+    "devices",
+    "page_areas",
+    "linux_guests",
+    "file_systems",
+    "processes",
+    "partitions",
+)
 """Kinds of objects that exist for parts of intervals."""
 
 
@@ -210,6 +219,7 @@ def _is_whole(rows: pl.DataFrame) -> pl.Expr:
         ("measured_s", pl.col("measured_s") == pl.col("exists_s")),
         ("processors_change", ~pl.col("processors_change")),
         ("clock_set", ~pl.col("clock_set")),
+        ("weights_change", ~pl.col("weights_change")),
     ):
         if name in rows.columns:
             whole = whole & condition

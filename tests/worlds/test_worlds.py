@@ -85,11 +85,12 @@ def test_two_thousand_worlds_have_many_combinations_of_events():
 
 
 @pytest.mark.parametrize("kinds", OPEN, ids=" ".join)
-def test_what_is_open_is_still_told_wrongly(tmp_path: Path, kinds: tuple[str, ...]):
+def test_what_is_open_is_still_told_wrongly_or_not_at_all(tmp_path: Path, kinds: tuple[str, ...]):
     """What holds leaves the list, which is meant to shrink."""
     world = random_world(OPEN[kinds], kinds, most=len(kinds))
     assert world.has(kinds)
-    assert misled(hold([world], tmp_path))
+    outcome = hold([world], tmp_path)
+    assert misled(outcome) or blanks(outcome) > MOST_BLANK
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -84,7 +84,7 @@ first_device = "0A00"
 [[volumes]]
 prefix = "SPL"
 kind = "spool"
-count = 1
+count = 2
 first_device = "0A10"
 io_per_s = 2
 [[volumes]]
@@ -159,6 +159,12 @@ def _second(rng: random.Random) -> int:
     return rng.randrange(1, INTERVALS * SECONDS - 1)
 
 
+def _inside(rng: random.Random) -> int:
+    """Not in the second of a sample, which may be late: one that is missing there is not missed."""
+    second = _second(rng)
+    return second + 2 * (second % SECONDS < 2)
+
+
 def _pair(rng: random.Random, off: str, on: str, **about: Any) -> list[Event]:
     """Something that goes off and, often, on again, sometimes in the same interval."""
     at, events = _second(rng), list[Event]()
@@ -168,6 +174,11 @@ def _pair(rng: random.Random, off: str, on: str, **about: Any) -> list[Event]:
         later = rng.choice([rng.randrange(1, 50), rng.randrange(30, 200)])
         events.append({"kind": order[1], "at_s": at + later, **about})
     return events
+
+
+def _told(events: list[Event]) -> list[Event]:
+    """A partition that is active only between two samples is in no record."""
+    return events[: 1 if events[0]["kind"] == "partition-on" else None]
 
 
 def _sampling(rng: random.Random) -> list[Event]:
@@ -208,6 +219,25 @@ KINDS = {
             "users": r.choice(LINUX),
         }
     ],
+    "process": lambda r: _pair(
+        r, "process-end", "process-start", users=r.choice(LINUX), name="db2sysc"
+    ),
+    "mount": lambda r: _pair(r, "unmount", "mount", users=r.choice(LINUX), name="/"),
+    "partition": lambda r: _told(_pair(r, "partition-off", "partition-on", name="OTHER")),
+    "weight": lambda r: r.choice(
+        [
+            [
+                {
+                    "kind": "weight",
+                    "at_s": _second(r),
+                    "name": "OTHER",
+                    "weight": r.choice([50, 300]),
+                }
+            ],
+            _pair(r, "cap", "uncap", name="OTHER"),
+        ]
+    ),
+    "area": lambda r: [{"kind": "area-add", "at_s": _second(r), "device": "0A11"}],
     "guest-clock": lambda r: [
         {
             "kind": "guest-clock",
@@ -235,7 +265,7 @@ KINDS = {
         {"kind": "runaway", "at_s": _second(r), "lasts_s": 100, "users": r.choice(USERS)}
     ],
     "interval": lambda r: [
-        {"kind": "interval", "at_s": _second(r), "interval_s": r.choice([30, 120])}
+        {"kind": "interval", "at_s": _inside(r), "interval_s": r.choice([30, 120])}
     ],
     "restart": lambda r: [{"kind": "restart", "at_s": _second(r)}],
     "miss": lambda r: [{"kind": "miss", "at_s": _second(r)}],

@@ -23,7 +23,7 @@ listed AS (
   FROM physical
   GROUP BY system, interval_end
 ),
-machine AS (
+counted AS (
   SELECT system,
          interval_end,
          MAX(CAST(lcutnpar AS BIGINT)) AS partitions,
@@ -31,6 +31,16 @@ machine AS (
   FROM monitor.sytcug
   WHERE interval_end IS NOT NULL
   GROUP BY system, interval_end
+),
+machine AS (
+  SELECT system,
+         interval_end,
+         partitions,
+         processors,
+         LAG(partitions) OVER (
+           PARTITION BY system ORDER BY interval_end
+         ) AS previous_partitions
+  FROM counted
 ),
 part AS (
   SELECT system,
@@ -83,7 +93,8 @@ compared AS (
   WINDOW w AS (PARTITION BY system, processor_type ORDER BY interval_end)
 ),
 known AS (
-  -- A line that is gone may be a record that is missing.
+  -- A line that is gone may be a record that is missing, unless the machine
+  -- has fewer partitions.
   SELECT s.system,
          s.interval_end,
          s.processor_type,
@@ -91,7 +102,8 @@ known AS (
               AND y.unnamed = 0
               AND y.cut = 0
               AND s.weighed = s.lines
-              AND s.lines >= COALESCE(s.previous_lines, 0)
+              AND (s.lines >= COALESCE(s.previous_lines, 0)
+                   OR m.partitions < m.previous_partitions)
               THEN nullif(s.weights, 0) END AS weights,
          CASE WHEN s.processor_type IS NULL
               THEN CASE WHEN y.named = 0 THEN m.processors END
@@ -116,15 +128,26 @@ known AS (
     AND p.interval_end = s.interval_end
     AND p.processor_type = s.processor_type
 ),
+-- A partition that began anew took part in the weights for a part of the time.
+begun AS (
+  SELECT DISTINCT system, interval_end
+  FROM interval.sytcup_cpu
+  WHERE interval_end IS NOT NULL
+    AND cause = 'restart'
+),
 pool AS (
-  SELECT system,
-         interval_end,
-         processor_type,
-         weights,
-         processors,
-         CASE WHEN weights > 0 AND processors > dedicated_processors
-              THEN processors - dedicated_processors END AS shared_processors
-  FROM known
+  SELECT k.system,
+         k.interval_end,
+         k.processor_type,
+         k.weights,
+         k.processors,
+         CASE WHEN k.weights > 0 AND k.processors > k.dedicated_processors
+              THEN k.processors - k.dedicated_processors
+         END AS shared_processors,
+         b.system IS NULL AS has_lasted
+  FROM known AS k
+  LEFT JOIN begun AS b
+    ON b.system = k.system AND b.interval_end = k.interval_end
 )
 SELECT system,
        interval_end,
@@ -132,8 +155,8 @@ SELECT system,
        processor_type,
        -- Sum of the weights of all partitions that share processors of the
        -- type. NULL where SYTCUG counts more partitions than have a record,
-       -- entries of one are missing, a weight or a type is not known, a
-       -- partition that had processors of the type has none any more, or nobody
+       -- entries of one are missing, a weight or a type is not known, one of as
+       -- many partitions has no processors of the type any more, or nobody
        -- shares them.
        weights,
        -- Physical processors of the type: those that SYTCUM lists, or all where
@@ -144,8 +167,9 @@ SELECT system,
        -- weights or processors are.
        shared_processors,
        -- Whether weights and shared processors are those of the previous
-       -- sample. NULL where one of them is not known.
-       weights = LAG(weights) OVER w
+       -- sample, and no partition began anew. NULL where one of them is not
+       -- known.
+       has_lasted AND weights = LAG(weights) OVER w
          AND shared_processors = LAG(shared_processors) OVER w AS is_steady
 FROM pool
 WINDOW w AS (PARTITION BY system, processor_type ORDER BY interval_end);

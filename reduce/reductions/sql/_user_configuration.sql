@@ -1,16 +1,36 @@
 -- Share and storage of each user (D1R15, D4R1; share changes of D2R4), one row
 -- per user and time that they hold. A row that says the same as the one before
--- is left out, so that a user who logs on every day has one row.
+-- is left out, so that a user who logs on every day has one row between gaps.
 CREATE OR REPLACE VIEW _user_configuration AS
 WITH told AS (
-  SELECT system, vmduser, tod, vmdrelsh, vmdabssh, vmdssize, ascdefsz
+  SELECT system, vmduser, tod, tod_us, vmdrelsh, vmdabssh, vmdssize, ascdefsz
   FROM monitor.mtrusr
   UNION ALL
-  SELECT system, vmduser, tod, vmdrelsh, vmdabssh, vmdssize, ascdefsz
+  SELECT system, vmduser, tod, tod_us, vmdrelsh, vmdabssh, vmdssize, ascdefsz
   FROM monitor.uselon
   UNION ALL
-  SELECT system, vmduser, tod, vmdrelsh, vmdabssh, NULL, NULL
+  SELECT system, vmduser, tod, tod_us, vmdrelsh, vmdabssh, NULL, NULL
   FROM monitor.sclshr
+),
+placed AS (
+  SELECT system,
+         vmduser,
+         tod,
+         vmdrelsh,
+         vmdabssh,
+         vmdssize,
+         ascdefsz,
+         is_gap,
+         SUM(is_gap) OVER (PARTITION BY system ORDER BY tod_us) AS stretch
+  FROM (
+    SELECT system, vmduser, tod, tod_us, vmdrelsh, vmdabssh, vmdssize, ascdefsz,
+           0 AS is_gap
+    FROM told
+    UNION ALL
+    SELECT system, NULL, interval_end, complete_us, NULL, NULL, NULL, NULL, 1
+    FROM _event_stretch
+    WHERE complete_us IS NOT NULL
+  )
 ),
 once AS (
   SELECT system,
@@ -19,8 +39,10 @@ once AS (
          CAST(MAX(nullif(vmdrelsh, 0)) AS DOUBLE) AS relative_share,
          MAX(nullif(vmdabssh, 0)) / 65536e0 AS absolute_share,
          MAX(CASE WHEN ascdefsz > 0 THEN (ascdefsz + 1) / 1048576e0
-                  ELSE vmdssize / 1048576e0 END) AS storage_mib
-  FROM told
+                  ELSE vmdssize / 1048576e0 END) AS storage_mib,
+         MAX(stretch) AS stretch
+  FROM placed
+  WHERE is_gap = 0
   GROUP BY system, vmduser, tod
 ),
 filled AS (
@@ -30,6 +52,7 @@ filled AS (
          relative_share,
          absolute_share,
          storage_mib,
+         stretch,
          COUNT(storage_mib) OVER (
            PARTITION BY system, userid ORDER BY tod
          ) AS logon
@@ -41,6 +64,7 @@ known AS (
          tod,
          relative_share,
          absolute_share,
+         stretch,
          MAX(storage_mib) OVER (
            PARTITION BY system, userid, logon
          ) AS storage_mib
@@ -53,6 +77,8 @@ followed AS (
          relative_share,
          absolute_share,
          storage_mib,
+         stretch,
+         LAG(stretch) OVER w AS stretch_before,
          LAG(tod) OVER w AS earlier,
          LAG(relative_share) OVER w AS relative_before,
          LAG(absolute_share) OVER w AS absolute_before,
@@ -75,9 +101,12 @@ SELECT system,
        -- Virtual storage, MiB: the size of the primary address space
        -- (ASCDEFSZ), or VMDSSIZE where the record ends before it. NULL in a row
        -- that only a share change has made.
-       storage_mib
+       storage_mib,
+       -- Number of gaps before it was told, or changed last.
+       stretch
 FROM followed
 WHERE earlier IS NULL
+  OR stretch <> stretch_before
   OR COALESCE(relative_share, -1) <> COALESCE(relative_before, -1)
   OR COALESCE(absolute_share, -1) <> COALESCE(absolute_before, -1)
   OR COALESCE(storage_mib, -1) <> COALESCE(storage_before, -1);

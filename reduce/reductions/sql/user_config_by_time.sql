@@ -47,8 +47,17 @@ SELECT s.system,
        -- Who logged on in the name of the user. NULL where no record names
        -- anybody.
        d.by_user,
-       s.doubts
+       nullif(
+         concat_ws(
+           ', ', s.doubts,
+           CASE WHEN c.stretch < g.stretch
+                THEN 'shares may have changed in a gap' END
+         ), ''
+       ) AS doubts
 FROM sampled AS s
+LEFT JOIN _event_stretch AS g
+  ON g.system = s.system
+  AND g.interval_end = s.interval_end
 LEFT JOIN _user_configuration AS c
   ON c.system = s.system
   AND c.userid = s.userid

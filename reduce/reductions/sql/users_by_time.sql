@@ -233,7 +233,13 @@ SELECT u.system,
        c.absolute_share,
        -- Virtual storage, MiB. NULL without MTRUSR or USELON records.
        c.storage_mib,
-       nullif(concat_ws(', ', u.doubts, p.doubts, m.doubts), '') AS doubts
+       nullif(
+         concat_ws(
+           ', ', u.doubts, p.doubts, m.doubts,
+           CASE WHEN c.stretch < g.stretch
+                THEN 'shares may have changed in a gap' END
+         ), ''
+       ) AS doubts
 FROM used AS u
 LEFT JOIN _user_membership AS m
   ON m.system = u.system
@@ -241,6 +247,9 @@ LEFT JOIN _user_membership AS m
 LEFT JOIN online AS p
   ON p.system = u.system
   AND p.interval_end = u.interval_end
+LEFT JOIN _event_stretch AS g
+  ON g.system = u.system
+  AND g.interval_end = u.interval_end
 LEFT JOIN _user_configuration AS c
   ON c.system = u.system
   AND c.userid = u.userid

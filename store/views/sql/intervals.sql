@@ -16,17 +16,20 @@ WITH distinct_ends AS (
          coalesce(stretch, 0) AS stretch,
          max(interval_end_us) AS end_us,
          max(nominal_s) AS nominal_s,
+         max(commanded_us) AS commanded_us,
          max(ipl_us) AS ipl_us,
          bool_or(coalesce(restated, false)) AS restated
   FROM $rows
   GROUP BY ALL
 ),
--- `own_us` and `following_us`: the previous and next end in the stretch;
--- `dump_us`: the previous end in the dump, in any stretch.
+-- `own_us`, `following_us` and `later_us`: the previous end in the stretch, the
+-- next, and the one after that; `dump_us`: the previous end in the dump, in any
+-- stretch.
 placed AS (
   SELECT *,
          lag(end_us) OVER stretch_order AS own_us,
          lead(end_us) OVER stretch_order AS following_us,
+         lead(end_us, 2) OVER stretch_order AS later_us,
          lag(end_us) OVER dump_order AS dump_us
   FROM distinct_ends
   WINDOW stretch_order AS (
@@ -42,9 +45,11 @@ ends AS (
   SELECT system, interval_end,
          max(end_us) AS end_us,
          max(nominal_s) AS nominal_s,
+         max(commanded_us) AS commanded_us,
          max(ipl_us) AS ipl_us,
          bool_or(restated) AS restated,
          min(following_us) AS following_us,
+         min(later_us) AS later_us,
          min(own_us) AS farthest_us,
          max(own_us) AS nearest_us,
          coalesce(bool_or(own_us >= dump_us), false) AS continued,
@@ -75,7 +80,8 @@ compared AS (
   WINDOW in_time AS (PARTITION BY system ORDER BY interval_end)
 ),
 -- The interval in which MONITOR was set to another length lasts up to the sum
--- of both lengths; the one in which monitoring started, up to the usual length.
+-- of both lengths, and the command comes within the earlier one; the one in
+-- which monitoring started, up to the usual length.
 usual AS (
   SELECT *,
          coalesce(set_s <> was_s, false) AS changed,
@@ -90,11 +96,17 @@ usual AS (
 -- `shifted`: its length differs from the setting, and it is neither a late
 -- sample, which the next interval compensates, nor the interval after one; nor
 -- do successive intervals have that length, regardless of the setting.
+-- `lost`: it is longer than was set, and those after it are alike, but of
+-- neither length. MONITOR was set to theirs in it, and the record of that is
+-- missing, so that samples may be.
 judged AS (
   SELECT *,
-         coalesce(seconds > $gap * usual_s, false) AS gap,
+         lost OR coalesce(seconds > $gap * usual_s, false)
+           OR changed AND coalesce(commanded_us <= end_us, false)
+           AND coalesce(commanded_us - before_us > 1e6 * (was_s + $slack_s), false)
+           AS gap,
          coalesce(
-           set_s IS NOT NULL AND NOT changed AND NOT restated
+           set_s IS NOT NULL AND NOT changed AND NOT restated AND NOT lost
            AND seconds <= $gap * usual_s AND abs(seconds - usual_s) > slack_s
            AND NOT coalesce(abs(following_s + seconds - 2 * usual_s) <= slack_s, false)
            AND NOT coalesce(abs(was_seconds + seconds - 2 * usual_s) <= slack_s, false)
@@ -109,9 +121,18 @@ judged AS (
          END AS joined_us
   FROM (
     SELECT *,
-           least($slack_s, $slack_share * usual_s) AS slack_s,
-           (following_us - end_us) / 1e6 AS following_s
-    FROM usual)
+           coalesce(
+             set_s IS NOT NULL AND NOT changed AND NOT restated
+             AND seconds > usual_s + slack_s
+             AND abs(following_s - usual_s) > slack_s
+             AND abs(following_s - seconds) > slack_s
+             AND abs((later_us - following_us) / 1e6 - following_s) <= slack_s,
+             false) AS lost
+    FROM (
+      SELECT *,
+             least($slack_s, $slack_share * usual_s) AS slack_s,
+             (following_us - end_us) / 1e6 AS following_s
+      FROM usual))
 ),
 -- `beside`: a step of another stretch passes over this end.
 covered AS (
@@ -133,7 +154,7 @@ flagged AS (
   WINDOW in_time AS (PARTITION BY system ORDER BY interval_end)
 )
 SELECT i.system, i.dump, i.interval_end, i.interval_end_us, i.samples, i.bytes,
-       i.nominal_s, i.ipl_us, i.restated, i.stretch,
+       i.nominal_s, i.commanded_us, i.ipl_us, i.restated, i.stretch,
        t.seconds, t.usual_s, t.gap, t.restart, t.clock_set,
        CASE WHEN NOT t.gap AND NOT t.restart AND NOT t.clock_set
             THEN t.before
