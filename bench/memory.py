@@ -41,6 +41,6 @@ def ingest_alone(dump: Path) -> Process:
     """
     with tempfile.TemporaryDirectory(dir=dump.parent) as store:
         seconds, peak = command("ingest", str(dump), "--store", store)
-        if not list(Path(store).glob("records/*/*/*/useact.parquet")):
+        if not list(Path(store).glob("records/*/*/*/*/useact.parquet")):
             raise AssertionError(f"{dump.name} did not land")
     return Process(dump.stat().st_size, seconds, peak)

@@ -155,9 +155,9 @@ class Fuzzer:
         rng: np.random.Generator,
     ) -> None:
         named = ("--system", f"SYS{rng.integers(3)}") if rng.random() < 0.1 else ()
-        before = set(store.glob("records/*/*/dump=*"))
+        before = set(store.glob("records/*/*/dump=*/*"))
         ingested = self._call(DUMP, "ingest", *how, "--store", store, "--accept-damage", *named)
-        fresh = set(store.glob("records/*/*/dump=*")) - before
+        fresh = set(store.glob("records/*/*/dump=*/*")) - before
         if ingested.refused or b"landed as" not in ingested.out:
             return
         if len(fresh) != 1:
@@ -227,7 +227,7 @@ class Fuzzer:
 
 
 def _dumps(store: Path) -> Iterator[dict[str, Any]]:
-    for file in sorted(store.glob("records/*/*/dump=*/dump.json")):
+    for file in sorted(store.glob("records/*/*/dump=*/*/dump.json")):
         document: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
         yield document
 

@@ -18,7 +18,7 @@ from .export_command import export
 
 @click.group("store")
 def command() -> None:
-    """See what a store holds, keep it small, repair it, and open it to other programs.
+    """See what a store holds, keep it small, check it, and open it to other programs.
 
     \b
     Examples:
