@@ -79,7 +79,10 @@ def subjects() -> tuple[Subject, ...]:
 def read_rows(
     con: duckdb.DuckDBPyConnection, subject: Subject, scope: Scope, condition: str = "true"
 ) -> pa.Table:
-    """The metrics of a subject in a scope of one system, where the SQL `condition` holds."""
+    """The metrics of a subject in a scope of one system, where the SQL `condition` holds.
+
+    Without first samples and those behind a gap, as in reports: a level there is of no time.
+    """
     columns = ", ".join(
         f"CASE WHEN doubts IS NULL THEN CAST({metric.name} AS DOUBLE) * {metric.scale} END"
         f" AS {metric.name}"
@@ -89,7 +92,9 @@ def read_rows(
         con,
         "SELECT interval_end, CAST(epoch(interval_end) AS DOUBLE) AS _end,"
         f" {subject.object or repr('')} AS _object, {columns}"
-        f" FROM {subject.view} WHERE {scope.condition()} AND {condition}",
+        f" FROM {subject.view} WHERE {scope.condition()} AND {condition}"
+        f" AND interval_end IN (SELECT interval_end FROM meta.interval WHERE {scope.condition()}"
+        " AND previous_end IS NOT NULL)",
     )
 
 
