@@ -182,7 +182,7 @@ def read_points(
         tables = [table for name, same in by_report for table in reader.together(name, same)]
     table = pa.concat_tables([POINTS.empty_table(), *tables])
     order = tuple(dict.fromkeys(t.column("series")[0].as_py() for t in tables))
-    return Points(table, order, tuple(dict.fromkeys(reader.notes(chart.series))))
+    return Points(table, order, tuple(dict.fromkeys(reader.notes(chart))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,17 +227,18 @@ class _Reader:
             if len(table)
         ]
 
-    def notes(self, drawn: Iterable[Series]) -> Iterator[str]:
+    def notes(self, chart: Chart) -> Iterator[str]:
         """What is not known of the points, as under the reports that they are of.
 
-        A point of one interval is drawn or not: the note is about those that are drawn. A longer
-        one is the mean of what is known; the first sample of the span is no part of it.
+        A point of one interval and object is drawn or not: the note is about those that are drawn.
+        Others are means of what is known; the first sample of the span is no part of them.
         """
-        for name, same in groupby(drawn, lambda series: series.report):
+        for name, same in groupby(chart.series, lambda series: series.report):
             report = reports()[name]
             source, _ = source_of(self.con, report, self.span, self.by, self.zone)
             where, values = source.where(self.span)
-            if self.by is None and not source.is_rolled:
+            is_single = chart.top or not report.keys
+            if is_single and self.by is None and not source.is_rolled:
                 known = (f"{column_of(report, each.column).name} IS NOT NULL" for each in same)
                 where += f" AND ({' OR '.join(known)}) AND seconds IS NOT NULL"
             else:

@@ -563,15 +563,28 @@ MOST_DOUBTS = 5
 """Maximum number of kinds of doubts that a note lists."""
 
 
+CONTRADICTS = " contradicts "
+"""In a doubt: two records know the same thing, and say other figures (`validation.toml`)."""
+
+
 def doubts_note(doubts: Iterable[tuple[str, int]]) -> list[str]:
-    """A note on unknown or incomplete values, from kinds of doubts with counts, greatest first."""
-    kinds = [f"{doubt} ({n:,})" for doubt, n in doubts]
-    if not kinds:
-        return []
-    named = kinds[:MOST_DOUBTS]
-    if len(kinds) > MOST_DOUBTS:
-        named.append(f"{len(kinds) - MOST_DOUBTS} more kinds")
-    return [f"Blank, left out of sums, or a lower bound: {', '.join(named)}."]
+    """Notes on unknown, incomplete and contradicted values, from kinds of doubts with counts.
+
+    The greatest counts come first.
+    """
+    kinds: dict[bool, list[str]] = {False: [], True: []}
+    for doubt, n in doubts:
+        kinds[CONTRADICTS in doubt].append(f"{doubt} ({n:,})")
+    notes = []
+    for contradicted, named in kinds.items():
+        if len(named) > MOST_DOUBTS:
+            named[MOST_DOUBTS:] = [f"{len(named) - MOST_DOUBTS} more kinds"]
+        listed = ", ".join(named)
+        if contradicted and named:
+            notes.append(f"{listed}: figures of one of them are wrong (cpmon validate).")
+        elif named:
+            notes.append(f"Blank, left out of sums, or a lower bound: {listed}.")
+    return notes
 
 
 def _clock_notes(con: duckdb.DuckDBPyConnection, dumps: Collection[str]) -> Iterator[str]:

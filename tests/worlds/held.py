@@ -96,7 +96,7 @@ class Outcome:
 
     def add(self, found: Wrong, column: ReportColumn, *, whole: bool, doubted: bool) -> None:
         """Count a figure that a column says; `whole`: no event touches it."""
-        verdict = _verdict(found, tolerance(column, found.true or 0.0), doubted=doubted)
+        verdict = _verdict(found, column, doubted=doubted)
         self.counts["whole" if whole else "touched", verdict] += 1
         if verdict == "wrong":
             self.wrong.append(found)
@@ -154,12 +154,16 @@ def halves(world: World) -> tuple[Run, Run]:
     return Run(f"{world.name}-1", world.name, *first), Run(f"{world.name}-2", world.name, *second)
 
 
-def _verdict(found: Wrong, most: float, *, doubted: bool) -> str:
-    """What a figure is that may differ from the truth by `most`."""
-    if found.printed is None:
-        return "nothing" if found.true is None else "blank"
-    if found.true is not None and abs(found.printed - found.true) <= most:
-        return "right"
+def _verdict(found: Wrong, column: ReportColumn, *, doubted: bool) -> str:
+    """What a figure of a column is."""
+    printed, true = found.printed, found.true
+    if printed is None:
+        return "nothing" if true is None else "blank"
+    if true is not None:
+        digits = _digits(column)
+        texts = (f"{value * column.scale:.{digits}f}" for value in (printed, true))
+        if abs(printed - true) <= tolerance(column, true) or next(texts) == next(texts):
+            return "right"
     return "marked" if doubted else "wrong"
 
 
@@ -275,8 +279,11 @@ def compare(
 
 def tolerance(column: ReportColumn, true: float) -> float:
     """Half a unit of the last printed digit, and what integers of the records cut off."""
-    digits = column.form.digits if column.form.style is not Style.KEPT else 4
-    return 0.5 * 10.0**-digits / column.scale * 1.02 + 2e-5 * abs(true)
+    return 0.5 * 10.0 ** -_digits(column) / column.scale * 1.02 + 2e-5 * abs(true)
+
+
+def _digits(column: ReportColumn) -> int:
+    return column.form.digits if column.form.style is not Style.KEPT else 4
 
 
 def smallest(world: World, folder: Path, *, tries: int = 12) -> tuple[World, list[Wrong]]:
