@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import duckdb
@@ -12,7 +12,7 @@ import numpy as np
 
 from ...core.errors import CpmonError, unknown
 from ...core.sql import name as quoted
-from ...core.text import counted
+from ...core.text import counted, length_of_time
 from ...store.catalogue.connection import Connection
 from ...store.runs.runs import part_of_run
 from ..metrics import Metric, MetricKind, compared_metrics
@@ -159,8 +159,9 @@ def run_notes(
         "SELECT r.run_id, count(DISTINCT i.interval_end) AS n FROM meta.run AS r"
         " JOIN meta.interval AS i ON i.system = r.system"
         " AND ends_within(i.interval_end, r.steady_since, r.steady_until)"
-        # Intervals that begin before the first sample of a run do not belong to it.
-        " AND i.interval_end - to_microseconds(CAST(i.seconds * 1e6 AS BIGINT)) >= r.steady_since"
+        # The first sample of a run may be late; the time before it does not belong to the run.
+        " AND i.interval_end - to_microseconds(CAST(least(i.seconds, i.usual_s) * 5e5 AS BIGINT))"
+        " >= r.steady_since"
         " WHERE list_contains(?, r.run_id)"
         " AND i.previous_end IS NULL AND (i.gap OR i.restart OR i.clock_set)"
         " GROUP BY r.run_id ORDER BY r.run_id",
@@ -169,6 +170,7 @@ def run_notes(
     for run, n in gaps:
         left_out = counted(n, "interval")
         notes.append(f"{run}: {left_out} left out, behind a gap, an IPL or a clock that was set.")
+    notes += _uncovered_notes(con, runs)
     if not shown.keys() & RESTING:
         return notes
     dumps = con.execute(
@@ -177,6 +179,27 @@ def run_notes(
         [list(runs)],
     ).fetchall()
     return [*notes, *assumed_notes(con, [dump for (dump,) in dumps], shown)]
+
+
+def _uncovered_notes(con: duckdb.DuckDBPyConnection, runs: Sequence[str]) -> Iterator[str]:
+    """Notes on time without intervals at the begin and end of steady states."""
+    begin = "min(i.interval_end - to_microseconds(CAST(i.seconds * 1e6 AS BIGINT)))"
+    rows = con.execute(
+        f"SELECT r.run_id, date_diff('microsecond', r.steady_since, {begin}) / 1e6,"
+        " date_diff('microsecond', max(i.interval_end), r.steady_until) / 1e6, max(i.usual_s)"
+        " FROM meta.run AS r JOIN meta.interval AS i ON i.system = r.system"
+        " AND ends_within(i.interval_end, r.steady_since, r.steady_until)"
+        # What lies behind a gap has its note.
+        " WHERE (i.previous_end IS NOT NULL OR i.gap OR i.restart OR i.clock_set)"
+        " AND list_contains(?, r.run_id)"
+        " GROUP BY r.run_id, r.steady_since, r.steady_until ORDER BY r.run_id",
+        [list(runs)],
+    ).fetchall()
+    for run, early_s, late_s, usual_s in rows:
+        for place, seconds in (("begin", early_s), ("end", late_s)):
+            if usual_s and seconds >= usual_s / 2:  # the first sample of a run may be late
+                length = length_of_time(timedelta(seconds=round(seconds)))
+                yield f"{run}: no interval in {length} at its {place}."
 
 
 def texts(values: Mapping[str, Any], keys: Iterable[str]) -> dict[str, str]:

@@ -109,6 +109,7 @@ class _Computation:
             name: [Result(self.kept[name], is_one_of(days_of(e)) if e.days else "true") for e in es]
             for name, es in by_name.items()
         }
+        self._check_not_pruned(job)
         self.database.restrict_to_unit(job.unit, itertools.chain(*results.values()))
         if SETTINGS in job.missing and job.carried:
             self._carry_settings(job.carried)
@@ -129,6 +130,16 @@ class _Computation:
                 future.result()
         finally:
             executor.shutdown(cancel_futures=True)
+
+    def _check_not_pruned(self, job: UnitJob) -> None:
+        """Checks that the samples of a job are still there.
+
+        Raises:
+            PassingError: some were pruned since it was planned.
+        """
+        pruned = {dump.dump for dump in self.store.dumps() if dump.pruned}
+        if any(d.dump in pruned and not d.pruned for d in job.unit.basis.samples):
+            raise changed_meanwhile(str(job), "these days are not reduced; other days are")
 
     def roll_ups(self, job: RollupJob) -> None:
         """Computes missing or outdated roll-ups from the pieces of intervals."""

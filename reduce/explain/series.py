@@ -31,6 +31,7 @@ class Subject:
         object: SQL of the name of its objects; empty if it is of the system.
         noun: what an object is, in messages. metrics: those that are judged.
         explains: metric of the system -> metric of the objects whose sum it is.
+        rests: metric -> the record that it rests on; it is known where a doubt names others alone.
     """
 
     view: str
@@ -38,6 +39,13 @@ class Subject:
     object: str
     metrics: tuple[Metric, ...]
     explains: dict[str, str]
+    rests: dict[str, str]
+
+    def is_known(self, metric: Metric) -> str:
+        """SQL condition on a row: no doubt concerns a metric."""
+        if record := self.rests.get(metric.name):
+            return f"NOT coalesce(contains(doubts, '{record}'), false)"
+        return "doubts IS NULL"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,24 +80,30 @@ def subjects() -> tuple[Subject, ...]:
     for view, keys in tomllib.loads(text).items():
         metrics = tuple(metrics_of(view)[name] for name in keys["metrics"])
         noun, objects = keys.get("noun", ""), keys.get("object", "")
-        found.append(Subject(view, noun, objects, metrics, keys.get("explains", {})))
+        rests = {name: record for record, names in keys.get("rests", {}).items() for name in names}
+        found.append(Subject(view, noun, objects, metrics, keys.get("explains", {}), rests))
     return tuple(found)
 
 
 def read_rows(
     con: duckdb.DuckDBPyConnection, subject: Subject, scope: Scope, condition: str = "true"
 ) -> pa.Table:
-    """The metrics of a subject in a scope of one system, where the SQL `condition` holds."""
+    """The metrics of a subject in a scope of one system, where the SQL `condition` holds.
+
+    Without first samples and those behind a gap, as in reports: a level there is of no time.
+    """
     columns = ", ".join(
-        f"CASE WHEN doubts IS NULL THEN CAST({metric.name} AS DOUBLE) * {metric.scale} END"
-        f" AS {metric.name}"
+        f"CASE WHEN {subject.is_known(metric)} THEN CAST({metric.name} AS DOUBLE)"
+        f" * {metric.scale} END AS {metric.name}"
         for metric in subject.metrics
     )
     return table_of(
         con,
         "SELECT interval_end, CAST(epoch(interval_end) AS DOUBLE) AS _end,"
         f" {subject.object or repr('')} AS _object, {columns}"
-        f" FROM {subject.view} WHERE {scope.condition()} AND {condition}",
+        f" FROM {subject.view} WHERE {scope.condition()} AND {condition}"
+        f" AND interval_end IN (SELECT interval_end FROM meta.interval WHERE {scope.condition()}"
+        " AND previous_end IS NOT NULL)",
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import StrEnum
@@ -26,7 +26,8 @@ from ..metrics.metric import TIME, ReportColumn
 from ..metrics.report_set import Lines, Report, end_column, own_documents, reports
 from ..reports.cells import cell_text
 from ..reports.narrowing import known_column
-from ..reports.report_sql import Asked, Span, lines_sql, source_of
+from ..reports.report import is_doubted, known_notes
+from ..reports.report_sql import COVERED, Asked, Span, covered_sql, lines_sql, source_of
 
 
 class ChartKind(StrEnum):
@@ -153,10 +154,14 @@ POINTS = pa.schema([(TIME, pa.timestamp("us")), ("series", pa.string()), ("value
 
 @dataclass(frozen=True, slots=True)
 class Points:
-    """The data of a chart: `table` has the columns of POINTS, `order` the names of its series."""
+    """The data of a chart: `table` has the columns of POINTS, `order` the names of its series.
+
+    `notes` say what is not known of the points, in the words of reports.
+    """
 
     table: pa.Table
     order: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
     @property
     def is_empty(self) -> bool:
@@ -176,7 +181,8 @@ def read_points(
         by_report = groupby(chart.series, lambda series: series.report)
         tables = [table for name, same in by_report for table in reader.together(name, same)]
     table = pa.concat_tables([POINTS.empty_table(), *tables])
-    return Points(table, tuple(dict.fromkeys(t.column("series")[0].as_py() for t in tables)))
+    order = tuple(dict.fromkeys(t.column("series")[0].as_py() for t in tables))
+    return Points(table, order, tuple(dict.fromkeys(reader.notes(chart))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +226,31 @@ class _Reader:
             for table in tables
             if len(table)
         ]
+
+    def notes(self, chart: Chart) -> Iterator[str]:
+        """What is not known of the points, as under the reports that they are of.
+
+        A point of one interval and object is drawn or not: the note is about those that are drawn.
+        Others are means of what is known; the first sample of the span is no part of them.
+        """
+        for name, same in groupby(chart.series, lambda series: series.report):
+            report = reports()[name]
+            source, _ = source_of(self.con, report, self.span, self.by, self.zone)
+            where, values = source.where(self.span)
+            is_single = chart.top or not report.keys
+            if is_single and self.by is None and not source.is_rolled:
+                known = (f"{column_of(report, each.column).name} IS NOT NULL" for each in same)
+                where += f" AND ({' OR '.join(known)}) AND seconds IS NOT NULL"
+            else:
+                first = f"SELECT min({TIME}) FROM {source.relation} WHERE {where}"
+                where += f" AND (seconds IS NOT NULL OR {TIME} > ({first}))"
+                values = [*values, *values]
+            told = ", ".join(covered_sql(report, source, doubted=is_doubted(report)))
+            rows = f"SELECT * FROM {source.relation} WHERE {where}"
+            ((coverage, doubts),) = self.con.execute(
+                f"WITH {COVERED} AS ({rows}) SELECT {told}", values
+            ).fetchall()
+            yield from known_notes(coverage, doubts)
 
     def _over_time(
         self, report: Report, columns: tuple[ReportColumn, ...], keys: tuple[str, ...]

@@ -10,7 +10,7 @@ import json
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from html import escape
 from importlib.resources import files
@@ -285,7 +285,7 @@ def thinned(points: Points) -> Points:
         ends = np.append(begins[1:], len(ordered)) - 1
         keep[ordered[begins]] = keep[ordered[ends]] = True
         keep[mine[np.isnan(values[mine])]] = True
-    return Points(table.filter(pa.array(keep)), points.order)
+    return replace(points, table=table.filter(pa.array(keep)))
 
 
 def _dashes(points: Points) -> list[bool]:
@@ -352,7 +352,8 @@ class Entry:
 class Figure:
     """A rendered chart and what the script of the page needs (`_data`), or why it is `missing`.
 
-    `svg` is empty without data; the legend is empty for a single series.
+    `svg` is empty without data; the legend is empty for a single series. `notes` say what is not
+    known of the points.
     """
 
     chart: Chart
@@ -360,6 +361,7 @@ class Figure:
     data: Mapping[str, Any] = field(default_factory=dict)
     legend: tuple[Entry, ...] = ()
     missing: str = ""
+    notes: tuple[str, ...] = ()
 
 
 def drawn_figure(
@@ -381,7 +383,7 @@ def drawn_figure(
         "rule": chart.rule,
         "areas": list(chart.areas),
     }
-    return Figure(chart, picture, data, tuple(legend))
+    return Figure(chart, picture, data, tuple(legend), notes=points.notes)
 
 
 def _data(points: Points, zone: ZoneInfo) -> dict[str, Any]:

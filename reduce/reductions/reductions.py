@@ -52,15 +52,22 @@ def _by_name() -> dict[str, Reduction]:
 _LANDED = ("interval", "monitor")
 
 
+WITNESS = "_witness"
+"""End of the names of views that hold a record against another that knows the same."""
+
+
 @of_definitions
 def tables_of(name: str) -> frozenset[str]:
-    """The landed tables that a reduction reads, directly or through others."""
+    """The landed tables that the figures of a reduction rest on, directly or through others.
+
+    What a witness reads is left out: it can contradict figures, and makes none.
+    """
     tables: set[str] = set()
     for read in reduction(name).reads:
         schema, _, table = read.rpartition(".")
         if schema in _LANDED:
             tables.add(table)
-        elif not schema:
+        elif not schema and not read.endswith(WITNESS):
             tables |= tables_of(read)
     return frozenset(tables)
 

@@ -306,10 +306,7 @@ def _read(
     else:
         mean, total = {}, _numbers(shown, totals)
     dumps = dumps_of(con, span.system, starts, ends)
-    levels, left_out = levels_of(dumps.values()), list[str]()
-    if coverage["unmeasured"]:
-        intervals = counted(coverage["unmeasured"], "interval")
-        left_out = [f"{intervals} left out: a first sample, or behind a gap, has no rates."]
+    levels = levels_of(dumps.values())
     return ReportResult(
         report=shown,
         system=span.system,
@@ -323,8 +320,7 @@ def _read(
         total=total,
         notes=(
             *source_notes,
-            *left_out,
-            *doubts_note((d["doubt"], d["n"]) for d in doubts or ()),
+            *known_notes(coverage, doubts),
             *_clock_notes(con, dumps),
             *_gap_notes(con, definition, span),
             *missing(shown, table, levels),
@@ -341,8 +337,7 @@ def _lines(
     con: duckdb.DuckDBPyConnection, shown: Report, span: Span, source: Source, asked: Asked
 ) -> pa.Table:
     """Query the lines, each with the values about all of them."""
-    doubted = DOUBTS in (column.name for column in reduction(shown.reduction).columns)
-    sql, values = report_sql(shown, span, source, asked, doubted=doubted)
+    sql, values = report_sql(shown, span, source, asked, doubted=is_doubted(shown))
     try:
         return table_of(con, sql, values)
     except (duckdb.BinderException, duckdb.ConversionException, duckdb.CatalogException) as error:
@@ -354,6 +349,22 @@ def _lines(
             found=str(error).partition("\n")[0],
             effect="nothing is shown",
         ) from None
+
+
+def is_doubted(definition: Report) -> bool:
+    """Whether the rows of a report say what is not known of them."""
+    return DOUBTS in (column.name for column in reduction(definition.reduction).columns)
+
+
+def known_notes(
+    coverage: Mapping[str, Any], doubts: Iterable[Mapping[str, Any]] | None
+) -> list[str]:
+    """What is not known of lines, from `COVERAGE` and `DOUBTS` of their rows."""
+    left_out = list[str]()
+    if coverage["unmeasured"]:
+        intervals = counted(coverage["unmeasured"], "interval")
+        left_out = [f"{intervals} left out: a first sample, or behind a gap, has no rates."]
+    return [*left_out, *doubts_note((d["doubt"], d["n"]) for d in doubts or ())]
 
 
 def _check_keys(con: duckdb.DuckDBPyConnection, definition: Report, span: Span) -> None:
@@ -552,15 +563,28 @@ MOST_DOUBTS = 5
 """Maximum number of kinds of doubts that a note lists."""
 
 
+CONTRADICTS = " contradicts "
+"""In a doubt: two records know the same thing, and say other figures (`validation.toml`)."""
+
+
 def doubts_note(doubts: Iterable[tuple[str, int]]) -> list[str]:
-    """A note on unknown or incomplete values, from kinds of doubts with counts, greatest first."""
-    kinds = [f"{doubt} ({n:,})" for doubt, n in doubts]
-    if not kinds:
-        return []
-    named = kinds[:MOST_DOUBTS]
-    if len(kinds) > MOST_DOUBTS:
-        named.append(f"{len(kinds) - MOST_DOUBTS} more kinds")
-    return [f"Blank, left out of sums, or a lower bound: {', '.join(named)}."]
+    """Notes on unknown, incomplete and contradicted values, from kinds of doubts with counts.
+
+    The greatest counts come first.
+    """
+    kinds: dict[bool, list[str]] = {False: [], True: []}
+    for doubt, n in doubts:
+        kinds[CONTRADICTS in doubt].append(f"{doubt} ({n:,})")
+    notes = []
+    for contradicted, named in kinds.items():
+        if len(named) > MOST_DOUBTS:
+            named[MOST_DOUBTS:] = [f"{len(named) - MOST_DOUBTS} more kinds"]
+        listed = ", ".join(named)
+        if contradicted and named:
+            notes.append(f"{listed}: figures of one of them are wrong (cpmon validate).")
+        elif named:
+            notes.append(f"Blank, left out of sums, or a lower bound: {listed}.")
+    return notes
 
 
 def _clock_notes(con: duckdb.DuckDBPyConnection, dumps: Collection[str]) -> Iterator[str]:

@@ -266,11 +266,7 @@ def report_sql(
     queried once. Lines of time or objects have `BEGIN` and `MEASURED`, too.
     """
     where, values = source.where(span)
-    if source.is_rolled:
-        rollup = rollup_of(report.reduction)
-        doubted = doubted and rollup is not None and rollup.has_doubts
-    doubts = doubts_sql(COVERED, "sum(doubted)" if source.is_rolled else "count(*)")
-    coverage = source.coverage(timed=report.lines is not Lines.ROW)
+    of_rows = covered_sql(report, source, doubted=doubted)
     means = {
         c.name: possible_sql(c, report, source)
         for c in report.columns
@@ -282,8 +278,7 @@ def report_sql(
     of_all = [
         f"{_struct(means)} AS {MEAN}",
         f"{_struct(totals)} AS {TOTAL}",
-        f"(SELECT c FROM ({coverage}) AS c) AS {COVERAGE}",
-        f"{f'(SELECT list(d) FROM ({doubts}) AS d)' if doubted else 'NULL'} AS {DOUBTS}",
+        *of_rows,
     ]
     if report.lines is not Lines.ROW:
         begin = bucket(asked.by, asked.zone, begin=True)
@@ -295,6 +290,19 @@ def report_sql(
     rows = f"SELECT * FROM {source.relation} WHERE {where}"
     steps = f"{COVERED} AS ({rows}){f', {TIMED} AS ({_times_sql(times)})' if times else ''}"
     return f"WITH {steps} {lines}", [*values, *shown]
+
+
+def covered_sql(report: Report, source: Source, *, doubted: bool) -> list[str]:
+    """The expressions `COVERAGE` and `DOUBTS` over the rows `COVERED` of a report."""
+    if source.is_rolled:
+        rollup = rollup_of(report.reduction)
+        doubted = doubted and rollup is not None and rollup.has_doubts
+    doubts = doubts_sql(COVERED, "sum(doubted)" if source.is_rolled else "count(*)")
+    coverage = source.coverage(timed=report.lines is not Lines.ROW)
+    return [
+        f"(SELECT c FROM ({coverage}) AS c) AS {COVERAGE}",
+        f"{f'(SELECT list(d) FROM ({doubts}) AS d)' if doubted else 'NULL'} AS {DOUBTS}",
+    ]
 
 
 def doubts_sql(rows: str, count: str = "count(*)", key: str = "") -> str:

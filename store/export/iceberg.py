@@ -314,8 +314,11 @@ def _data_file(table: Table, uri: str, place: Place) -> DataFile:
     from pyiceberg.typedef import Record
 
     file = table.io.new_input(uri)
-    with file.open() as opened:
-        about = pq.read_metadata(opened)
+    try:
+        with file.open() as opened:
+            about = pq.read_metadata(opened)
+    except pa.ArrowInvalid as error:
+        raise ValueError(f"{uri}: {error}") from None
     ids = {field.name: field.field_id for field in table.schema().fields}
     lower, upper = _bounds(about, ids)
     values = [(v - _EPOCH).days if isinstance(v, date) else v for v in place]

@@ -17,7 +17,7 @@ from cpmon.ingest import ingest
 from cpmon.reduce.explain import Explanation, explain, render_explanation
 from cpmon.reduce.explain.departure import Departures, departures
 from cpmon.reduce.explain.series import subjects
-from cpmon.reduce.reductions.reductions import reductions
+from cpmon.reduce.reductions.reductions import reductions, tables_of
 from cpmon.reduce.rules.exceptions import exceptions
 from cpmon.store import Store, connect
 from cpmon.store.catalogue.connection import Connection
@@ -207,6 +207,12 @@ def test_the_timer_pair_names_the_master_processor(tmp_path: Path) -> None:
         found = explain(con, run="2600P", base="2600NP")
     top = [name for _, name in names(found)]
     assert any(name.startswith("master_") for name in top), top
+
+
+def test_what_a_metric_rests_on_is_a_record_of_its_reduction() -> None:
+    for subject in subjects():
+        assert subject.rests.keys() <= {metric.name for metric in subject.metrics}
+        assert {record.lower() for record in subject.rests.values()} <= tables_of(subject.view)
 
 
 def test_an_object_with_an_unknown_value_contributes_nothing(tmp_path: Path) -> None:

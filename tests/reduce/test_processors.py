@@ -51,6 +51,7 @@ def test_one_processor_of_the_first_interval(laboratory: duckdb.DuckDBPyConnecti
         "diagnoses": 120,
         "starts": 300,
         "paging_seconds": 60,
+        "doubts": "SYTCUP contradicts SYTPRP",  # 75 s of 90 s
     }
     close(dict(zip(names, values, strict=True)), want)
 

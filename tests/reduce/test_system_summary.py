@@ -24,6 +24,10 @@ def test_the_first_sample_has_levels_but_no_rates(con: duckdb.DuckDBPyConnection
         assert first[rate] is None
 
 
+DISPATCHED = "SYTCUP contradicts SYTPRP"
+"""The machine dispatched the processors of the lab for 75 s, of the 90 s that they ran."""
+
+
 def test_system_summary_of_the_first_interval(con: duckdb.DuckDBPyConnection) -> None:
     got = row(con, "system_summary_by_time", 1)
     want = {
@@ -58,6 +62,7 @@ def test_system_summary_of_the_first_interval(con: duckdb.DuckDBPyConnection) ->
         "transactions": 30,
         "response_tod": 15 * TOD_SECOND,
         "transaction_seconds": 60,
+        "doubts": DISPATCHED,
     }
     close(got, want)
 

@@ -55,7 +55,7 @@ def measured(name: str) -> duckdb.DuckDBPyConnection:
            cp_level VARCHAR, users BIGINT, processors BIGINT,
            attributes MAP(VARCHAR, VARCHAR), steady_since TIMESTAMP, steady_until TIMESTAMP);
            CREATE TABLE meta.interval (system VARCHAR, interval_end TIMESTAMP,
-           seconds DOUBLE, previous_end TIMESTAMP, gap BOOLEAN, restart BOOLEAN,
+           seconds DOUBLE, usual_s DOUBLE, previous_end TIMESTAMP, gap BOOLEAN, restart BOOLEAN,
            clock_set BOOLEAN)"""
     )
     measures = {row.label: row for row in spec.rows if row.measure}
@@ -138,15 +138,17 @@ def test_what_is_not_known_of_a_steady_state_is_noted() -> None:
     con.execute(
         "UPDATE meta.run SET system = 'T' WHERE run_id <> '3600NP1';"
         " INSERT INTO meta.interval VALUES"
-        " ('S', '2001-12-18 10:00', NULL, NULL, true, false, false),"  # before the run
-        " ('S', '2001-12-18 10:01', 60, NULL, false, false, false),"  # the first sample
-        " ('S', '2001-12-18 10:02', 60, '2001-12-18 10:01', false, false, false),"
-        " ('S', '2001-12-18 10:09', 420, NULL, true, false, false)"
+        " ('S', '2001-12-18 10:00', NULL, 60, NULL, true, false, false),"  # before the run
+        " ('S', '2001-12-18 10:01', 60, 60, NULL, false, false, false),"  # the first sample
+        " ('S', '2001-12-18 10:02', 60, 60, '2001-12-18 10:01', false, false, false),"
+        " ('S', '2001-12-18 10:09', 420, 60, NULL, true, false, false)"
     )
     assert compare(con, "timer_t1").notes == (
         "3600NP1: Blank, left out of sums, or a lower bound: SYTPRP is missing (2),"
         " USEACT began anew (1).",
         "3600NP1: 1 interval left out, behind a gap, an IPL or a clock that was set.",
+        "3600NP1: no interval in 1 minute at its begin.",
+        "3600NP1: no interval in 51 minutes at its end.",
     )
 
 

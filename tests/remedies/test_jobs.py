@@ -60,7 +60,7 @@ def test_settings_go_on_when_the_day_before_is_reduced(
 ):
     monkeypatch.setattr(planning, "UNIT_BYTES", 1)  # each day is a unit of its own
     store = fleet(tmp_path, intervals=2)
-    (file,) = store.root.glob("records/system=PRODA/date=2003-05-06/*/mtrsys.parquet")
+    (file,) = store.root.glob("records/system=PRODA/date=2003-05-06/*/*/mtrsys.parquet")
     whole = cut(file)
     said = tried.fails("reduce", "system_config", "--store", store.root)
     assert "2003-05-06" in said and str(file) in said

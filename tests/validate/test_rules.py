@@ -28,6 +28,16 @@ LIES = {
     "dasd_by_activity.figures": ("ioddev", TWICE_BUSY),
     "users-time-charged": ("useact", "SELECT * REPLACE (vmdttime * 2 AS vmdttime) FROM {rows}"),
     "useact.sums": ("useact", "SELECT * REPLACE (vmdttime * 2 AS vmdvtime) FROM {rows}"),
+    "processors-dispatched": (
+        "sytcup_cpu",
+        "SELECT * REPLACE (lcucactm // 99 AS lcucactm) FROM {rows}",
+    ),
+    "devices-ios": ("ioddev", "SELECT * REPLACE (scgssch * 9 AS scgssch) FROM {rows}"),
+    "slots-counted": ("stoasp", "SELECT * REPLACE (cpvalocd * 9 AS cpvalocd) FROM {rows}"),
+    "guests-time": (
+        "aplsdt_os_cpu",
+        "SELECT * REPLACE (per_cpu_user * 99 AS per_cpu_user) FROM {rows}",
+    ),
     "users-counted": ("sytusr", "SELECT * REPLACE (2 AS sysusrs) FROM {rows}"),
     "users-in-lists": ("sytscg", "SELECT * REPLACE (9999 AS srmc3elg) FROM {rows}"),
     "users-running": ("sytuwt", "SELECT * REPLACE (99 AS calcpurn) FROM {rows}"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import functools
+import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -19,18 +20,17 @@ from typing import NamedTuple
 import duckdb
 import polars as pl
 
-from cpmon.core.errors import NothingToReportError
 from cpmon.generate import parse_scenario, write_run
 from cpmon.ingest.landing import ingest
 from cpmon.reduce.metrics.metric import ReportColumn
 from cpmon.reduce.metrics.report_set import Report
 from cpmon.reduce.reductions.reductions import reductions
-from cpmon.reduce.reports.report import report
 from cpmon.reduce.reports.report_names import find_report
 from cpmon.render.printing import Style
 from cpmon.store import Store
 from cpmon.store.catalogue.connection import connect
-from tests.worlds.world import World
+from cpmon.store.runs.runs import Run, save_run
+from tests.worlds.world import INTERVALS, SECONDS, START, World
 
 Truth = dict[str, pl.DataFrame]
 
@@ -103,13 +103,34 @@ class Outcome:
     unknown: list[Wrong] = field(default_factory=list)
     """Figures of lines that an event touches, which are blank or marked."""
 
+    def add(self, found: Wrong, column: ReportColumn, *, whole: bool, doubted: bool) -> None:
+        """Count a figure that a column says; `whole`: no event touches it."""
+        verdict = _verdict(found, column, doubted=doubted)
+        self.counts["whole" if whole else "touched", verdict] += 1
+        if verdict == "wrong":
+            self.wrong.append(found)
+        elif verdict in ("blank", "marked") and found.true is not None:
+            if whole:
+                why = f"{verdict}, though no event touches it,"
+                self.wrong.append(found._replace(why=why))
+            else:
+                self.unknown.append(found._replace(why=verdict))
+
     def of(self, world: World) -> list[Wrong]:
         """What was found in a world."""
         return [each for each in self.wrong if each.world == world]
 
 
-def hold(worlds: Sequence[World], folder: Path, *, spans: bool = True) -> Outcome:
-    """Generates worlds, lands them in a store, and holds the figures of reports to the truth."""
+def hold(
+    worlds: Sequence[World], folder: Path, *, spans: bool = True, explains: bool = False
+) -> Outcome:
+    """Generates worlds, lands them in a store, and holds the figures of reports to the truth.
+
+    `spans`: also exceptions, comparisons, and what is said of longer times, of each world in one
+    way, by turns; `explains`: also what `explain` says of the first world.
+    """
+    from tests.worlds.answers import WAYS, exceptions_of, explained, runs_compared
+
     store, truths = Store(folder / "store", create=True), dict[str, Truth]()
     for world in worlds:
         scenario = parse_scenario(world.text, f"{world.name}.toml")
@@ -117,14 +138,42 @@ def hold(worlds: Sequence[World], folder: Path, *, spans: bool = True) -> Outcom
         files = (folder / world.name / "A.truth").iterdir()
         truths[world.name] = {file.stem: pl.read_parquet(file) for file in files}
         ingest(written.dump, store)
+        for run in halves(world):
+            save_run(store, run)
     outcome = Outcome()
     with connect(store, reductions()) as con:
         for name in figures():
             _hold_intervals(con, find_report(name), worlds, truths, outcome)
         if spans:
+            exceptions_of(con, worlds, truths, outcome)
+            runs_compared(con, worlds, truths, outcome)
             for world in worlds:
-                _hold_span(con, world, truths[world.name], outcome)
+                way = WAYS[world.seed % len(WAYS)]
+                way(con, world, truths[world.name], outcome)
+        if explains:
+            explained(con, worlds, truths, outcome)
     return outcome
+
+
+def halves(world: World) -> tuple[Run, Run]:
+    """The first and the second half of a world as runs."""
+    half = timedelta(seconds=INTERVALS * SECONDS // 2)
+    bounds = [START + n * half for n in range(3)]
+    first, second = itertools.pairwise(bounds)
+    return Run(f"{world.name}-1", world.name, *first), Run(f"{world.name}-2", world.name, *second)
+
+
+def _verdict(found: Wrong, column: ReportColumn, *, doubted: bool) -> str:
+    """What a figure of a column is."""
+    printed, true = found.printed, found.true
+    if printed is None:
+        return "nothing" if true is None else "blank"
+    if true is not None:
+        digits = _digits(column)
+        texts = (f"{value * column.scale:.{digits}f}" for value in (printed, true))
+        if abs(printed - true) <= tolerance(column, true) or next(texts) == next(texts):
+            return "right"
+    return "marked" if doubted else "wrong"
 
 
 def _hold_intervals(
@@ -143,40 +192,7 @@ def _hold_intervals(
         for figure in figures()[shown.name]:
             true = expected(truths[world.name], figure, ["interval_end"])
             if true is not None:
-                _compare(world, shown, figure, own, true, outcome)
-
-
-def _hold_span(
-    con: duckdb.DuckDBPyConnection, world: World, truth: Truth, outcome: Outcome
-) -> None:
-    """Hold one report of a world, its hours, mean and total, to the truth; by turns of reports."""
-    names = [*figures()]
-    name = names[world.seed % len(names)]
-    if not {figure.truth for figure in figures()[name]} <= truth.keys():
-        return
-    try:
-        found = report(con, name, system=world.name, by=timedelta(hours=1))
-    except NothingToReportError:
-        return
-    lines = pl.from_arrow(found.table)
-    assert isinstance(lines, pl.DataFrame)
-    noted = [note for note in found.notes if note.startswith(("Blank", "The clock"))]
-    partial = any("left out" in note for note in found.notes)
-    lines = lines.with_columns(doubts=pl.lit(noted[0] if noted else None))
-    if partial and not noted:
-        lines = lines.with_columns(doubts=pl.lit("intervals left out"))
-    for figure in figures()[name]:
-        true = expected(truth, figure, [])
-        if true is not None:
-            _compare(world, found.report, figure, lines, true, outcome)
-    doubts = lines.get_column("doubts").head(1)
-    means = ("ratio", "level", "level_ratio")
-    for values, kinds in ((found.mean, means), (found.total, ("total",))):
-        for figure in (f for f in figures()[name] if f.column in values and f.kind in kinds):
-            line = pl.DataFrame({figure.column: [values[figure.column]]}).with_columns(doubts)
-            true = expected(truth, figure._replace(keys=""), [])
-            if true is not None:
-                _compare(world, found.report, figure._replace(keys=""), line, true, outcome)
+                compare(world, shown, figure, own, true, outcome)
 
 
 def expected(truth: Truth, figure: Figure, times: list[str]) -> pl.DataFrame | None:
@@ -242,7 +258,7 @@ def _whole(truth: Truth, figure: Figure) -> pl.DataFrame:
     return rests
 
 
-def _compare(
+def compare(
     world: World,
     shown: Report,
     figure: Figure,
@@ -265,32 +281,19 @@ def _compare(
         else pl.concat([true.drop("one"), printed.with_columns(line=True)], how="horizontal")
     )
     for row in joined.iter_rows(named=True):
-        verdict = _verdict(columns[figure.column], row)
-        touched = "whole" if row["whole"] else "touched"
-        outcome.counts[touched, verdict] += 1
+        column = columns[figure.column]
         line = " ".join(str(row[key]) for key in keys)
-        found = (world, shown.name, line, figure.column, row["printed"], row["true"])
-        if verdict == "wrong":
-            outcome.wrong.append(Wrong(*found))
-        elif row["whole"] and verdict in ("blank", "marked") and row["true"] is not None:
-            outcome.wrong.append(Wrong(*found, why=f"{verdict}, though no event touches it,"))
-        elif verdict in ("blank", "marked") and row["true"] is not None:
-            outcome.unknown.append(Wrong(*found, why=verdict))
+        found = Wrong(world, shown.name, line, figure.column, row["printed"], row["true"])
+        outcome.add(found, column, whole=bool(row["whole"]), doubted=row["doubted"])
 
 
-def _verdict(column: ReportColumn, row: dict[str, float | None]) -> str:
-    printed, true = row["printed"], row["true"]
-    if printed is None:
-        return "nothing" if true is None else "blank"
-    if true is not None and abs(printed - true) <= _tolerance(column, true):
-        return "right"
-    return "marked" if row["doubted"] else "wrong"
-
-
-def _tolerance(column: ReportColumn, true: float) -> float:
+def tolerance(column: ReportColumn, true: float) -> float:
     """Half a unit of the last printed digit, and what integers of the records cut off."""
-    digits = column.form.digits if column.form.style is not Style.KEPT else 4
-    return 0.5 * 10.0**-digits / column.scale * 1.02 + 2e-5 * abs(true)
+    return 0.5 * 10.0 ** -_digits(column) / column.scale * 1.02 + 2e-5 * abs(true)
+
+
+def _digits(column: ReportColumn) -> int:
+    return column.form.digits if column.form.style is not Style.KEPT else 4
 
 
 def smallest(world: World, folder: Path, *, tries: int = 12) -> tuple[World, list[Wrong]]:

@@ -75,7 +75,7 @@ def test_figures_of_worlds_with_events_are_true_or_blank_or_marked(tmp_path: Pat
 @pytest.mark.parametrize("batch", range(2000 // BATCH))
 def test_figures_of_two_thousand_worlds(tmp_path: Path, batch: int):
     worlds = many_worlds()[batch * BATCH : (batch + 1) * BATCH]
-    outcome = hold(worlds, tmp_path)
+    outcome = hold(worlds, tmp_path, explains=True)
     assert not misled(outcome), show(misled(outcome), tmp_path / "smaller")
     assert blanks(outcome) <= MOST_BLANK
 
@@ -89,7 +89,7 @@ def test_what_is_open_is_still_told_wrongly_or_not_at_all(tmp_path: Path, kinds:
     """What holds leaves the list, which is meant to shrink."""
     world = random_world(OPEN[kinds], kinds, most=len(kinds))
     assert world.has(kinds)
-    outcome = hold([world], tmp_path)
+    outcome = hold([world], tmp_path, spans=False)
     assert misled(outcome) or blanks(outcome) > MOST_BLANK
 
 

@@ -6,9 +6,12 @@ import json
 import random
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 INTERVALS, SECONDS = 6, 60
+START = datetime(2006, 10, 16, 0, 12)  # noqa: DTZ001
+"""Worlds begin before a quarter of an hour ends, UTC."""
 
 SYSTEM = """
 name = "world"
@@ -96,7 +99,7 @@ io_per_s = 40
 avoided_per_s = 4
 [run.A]
 cp_level = "{level}"
-start = 2006-10-16T00:00:00Z
+start = {start}Z
 """
 MACHINES = {"4.3.0": "2064", "5.2.0": "2094", "5.4.0": "2094", "6.4.0": "2827", "7.2.0": "3906"}
 
@@ -129,6 +132,7 @@ class World:
             machine=MACHINES[self.level],
             intervals=INTERVALS,
             seconds=SECONDS,
+            start=START.isoformat(),
         )
         tables = (
             "\n[[events]]\n" + "".join(f"{key} = {json.dumps(each[key])}\n" for key in each)

@@ -77,7 +77,9 @@ SELECT i.system,
        -- Spool slots in use. NULL without SYTASG records.
        a.spool_slots_used,
        nullif(
-         concat_ws(', ', a.doubts, g.doubts, s.doubts, r.doubts, w.doubts), ''
+         concat_ws(
+           ', ', a.doubts, g.doubts, s.doubts, r.doubts, w.doubts, v.doubts
+         ), ''
        ) AS doubts
 FROM _interval AS i
 LEFT JOIN space AS a
@@ -89,4 +91,6 @@ LEFT JOIN spool AS s
 LEFT JOIN blocks_in AS r
   ON r.system = i.system AND r.interval_end = i.interval_end
 LEFT JOIN blocks_out AS w
-  ON w.system = i.system AND w.interval_end = i.interval_end;
+  ON w.system = i.system AND w.interval_end = i.interval_end
+LEFT JOIN _slot_witness AS v
+  ON v.system = i.system AND v.interval_end = i.interval_end;

@@ -52,8 +52,11 @@ SELECT d.system,
        d.queued_samples,
        -- High-frequency samples. NULL without an IODDEV delta.
        d.queue_samples,
-       d.doubts
+       nullif(concat_ws(', ', d.doubts, w.doubts), '') AS doubts
 FROM _device_interval AS d
+LEFT JOIN _device_witness AS w
+  ON w.system = d.system
+  AND w.interval_end = d.interval_end
 LEFT JOIN _device_configuration AS c
   ON c.system = d.system
   AND c.device = d.device

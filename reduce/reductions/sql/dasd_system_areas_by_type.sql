@@ -34,46 +34,49 @@ WITH area AS (
   GROUP BY system, interval_end, rdevdev
   WINDOW w AS (PARTITION BY system, rdevdev ORDER BY interval_end)
 )
-SELECT system,
-       interval_end,
+SELECT a.system,
+       a.interval_end,
        -- PAGE, SPOOL or PAGE+SPOOL.
-       CASE WHEN page_slots > 0 AND spool_slots > 0 THEN 'PAGE+SPOOL'
-            WHEN page_slots > 0 THEN 'PAGE'
+       CASE WHEN a.page_slots > 0 AND a.spool_slots > 0 THEN 'PAGE+SPOOL'
+            WHEN a.page_slots > 0 THEN 'PAGE'
             ELSE 'SPOOL'
        END AS area_type,
        -- Device number.
-       device,
+       a.device,
        -- Volume serial. NULL for a device without a label.
-       nullif(trim(volser), '') AS volser,
+       nullif(trim(a.volser), '') AS volser,
        -- Elapsed seconds T of the volume's record. NULL at a first sample.
-       seconds,
+       a.seconds,
        -- MLOAD, milliseconds per page (unit believed). NULL without EXPMLOAD in
        -- STOASP records.
-       mload_ms,
+       a.mload_ms,
        -- Service time of the device, milliseconds (unit believed). NULL without
        -- EXPDEVST in STOASP records.
-       service_ms,
+       a.service_ms,
        -- Requests queued at the sample, 0 or more (believed). NULL without
        -- EXPCURQC in STOASP records.
-       queue_length,
+       a.queue_length,
        -- Page and spool slots of the volume, 4 KB each.
-       coalesce(page_slots, 0) + coalesce(spool_slots, 0) AS slots,
+       coalesce(a.page_slots, 0) + coalesce(a.spool_slots, 0) AS slots,
        -- Slots in use. NULL without CPVALOCD in STOASP records.
-       used_slots,
+       a.used_slots,
        -- Pages read for paging. NULL without a STOASP delta.
-       page_reads,
+       a.page_reads,
        -- Pages written for paging. NULL without a STOASP delta.
-       page_writes,
+       a.page_writes,
        -- Pages read for spooling. NULL without a STOASP delta.
-       spool_reads,
+       a.spool_reads,
        -- Pages written for spooling. NULL without a STOASP delta.
-       spool_writes,
+       a.spool_writes,
        -- Pages, all four together. NULL without a STOASP delta.
-       pages,
+       a.pages,
        -- Channel programs that moved them (believed). NULL without a STOASP
        -- delta.
-       blocks,
-       doubts
-FROM area
-WHERE page_slots > 0
-  OR spool_slots > 0;
+       a.blocks,
+       nullif(concat_ws(', ', a.doubts, v.doubts), '') AS doubts
+FROM area AS a
+LEFT JOIN _slot_witness AS v
+  ON v.system = a.system
+  AND v.interval_end = a.interval_end
+WHERE a.page_slots > 0
+  OR a.spool_slots > 0;

@@ -164,8 +164,10 @@ SELECT system,
        -- Elapsed seconds of the network block. NULL without deltas of the
        -- network block.
        n.network_seconds,
-       nullif(concat_ws(', ', p.doubts, m.doubts, n.doubts), '') AS doubts
+       nullif(concat_ws(', ', p.doubts, m.doubts, n.doubts, w.doubts), '')
+         AS doubts
 FROM processors AS p
 FULL JOIN queues AS q USING (system, interval_end, userid)
 FULL JOIN memory AS m USING (system, interval_end, userid)
-FULL JOIN network AS n USING (system, interval_end, userid);
+FULL JOIN network AS n USING (system, interval_end, userid)
+LEFT JOIN _guest_witness AS w USING (system, interval_end, userid);

@@ -61,7 +61,7 @@ SELECT -- System.
        -- delta.
        g.seconds AS paging_seconds,
        nullif(
-         concat_ws(', ', p.doubts, c.doubts, x.doubts, g.doubts), ''
+         concat_ws(', ', p.doubts, c.doubts, x.doubts, g.doubts, w.doubts), ''
        ) AS doubts
 FROM _processor_interval AS p
 LEFT JOIN _processor_types AS t
@@ -82,4 +82,7 @@ LEFT JOIN _paging_interval AS g
   ON g.system = p.system
   AND g.interval_end = p.interval_end
   AND g.cpu = p.cpu
+LEFT JOIN _processor_witness AS w
+  ON w.system = p.system
+  AND w.interval_end = p.interval_end
 WHERE p.cpu IS NOT NULL;

@@ -50,7 +50,9 @@ SELECT i.system,
        -- Elapsed seconds of the transaction counts. NULL without SYTUSR deltas.
        l.seconds AS transaction_seconds,
        nullif(
-         concat_ws(', ', p.doubts, l.doubts, s.doubts, x.doubts, g.doubts), ''
+         concat_ws(
+           ', ', p.doubts, l.doubts, s.doubts, x.doubts, g.doubts, w.doubts
+         ), ''
        ) AS doubts
 FROM _interval AS i
 LEFT JOIN _processor_totals AS p
@@ -62,4 +64,6 @@ LEFT JOIN _scheduler_levels AS s
 LEFT JOIN _xstor_totals AS x
   ON x.system = i.system AND x.interval_end = i.interval_end
 LEFT JOIN _paging_totals AS g
-  ON g.system = i.system AND g.interval_end = i.interval_end;
+  ON g.system = i.system AND g.interval_end = i.interval_end
+LEFT JOIN _processor_witness AS w
+  ON w.system = i.system AND w.interval_end = i.interval_end;
