@@ -53,8 +53,9 @@ def months(busy: np.ndarray, missing: Container[int] = (), ipl: int = -1, users:
         at = n * HOUR
         records = [fields("sytprp", at, pfxcpuad=0, pfxutime=clock - worked[ipl] * (0 <= ipl <= n))]
         names = (f"U{number}" for number in range(users))
+        used = clock // max(users, 1)  # all of what the processor has worked
         records += [
-            fields("useact", at, vmduser=name, vmdttime=clock, vmdctpvr=PAGES) for name in names
+            fields("useact", at, vmduser=name, vmdttime=used, vmdctpvr=PAGES) for name in names
         ]
         if n == 0:
             records[:0] = [

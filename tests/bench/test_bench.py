@@ -141,7 +141,7 @@ def test_landing_is_measured_against_writing_the_same_tables(dump: Path):
 
 def test_a_store_that_lacks_rows_is_noticed(dump: Path, tmp_path: Path):
     tables = landing.decoded_tables(dump)
-    store = tmp_path / "store" / "records" / "system=A" / "date=2000-01-01" / "dump=1"
+    store = tmp_path / "store" / "records" / "system=A" / "date=2000-01-01" / "dump=1/1"
     landing.write_tables([(name, table.slice(1)) for name, table in tables], store)
     landing.write_tables(tables, tmp_path / "tables")
     with pytest.raises(AssertionError, match="did not land as it was decoded"):

@@ -490,7 +490,7 @@ def test_what_this_user_may_not_read_is_no_failure_of_cpmon(
         return scan(path)
 
     monkeypatch.setattr(os, "scandir", refuse)
-    for words in (("report", "events"), ("query", "SELECT 1"), ("runs",), ("store", "info")):
+    for words in (("report", "events"), ("query", "FROM meta.dump"), ("store", "info")):
         answer = cpmon(*words, "--store", store)
         assert answer.status is Status.USAGE
         assert "failure of cpmon" not in answer.err

@@ -127,8 +127,11 @@ def _type(field: Field) -> str:
     return "UBIGINT" if is_wide and field.type is not Type.SIGNED else "BIGINT"
 
 
+EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001
+
+
 def insert(con: duckdb.DuckDBPyConnection, table: str, *rows: dict[str, Any]) -> None:
-    """Add rows. `interval_end` stands for `tod` where a landed row gives only the one.
+    """Add rows. `interval_end` stands for `tod`, and that for `tod_us`, in a row of records.
 
     As in a store, the steady state of a run that names none is the whole run.
     """
@@ -136,6 +139,8 @@ def insert(con: duckdb.DuckDBPyConnection, table: str, *rows: dict[str, Any]) ->
         row = dict(given)
         if "interval_end" in row and not table.startswith("meta."):
             row.setdefault("tod", row["interval_end"])
+        if table.startswith("monitor.") and "tod" in row:
+            row.setdefault("tod_us", (row["tod"] - EPOCH) // timedelta(microseconds=1))
         if table == "meta.run":
             row |= {f"steady_{key}": row.get(f"steady_{key}", row[key]) for key in WINDOW}
         marks = ", ".join("?" for _ in row)

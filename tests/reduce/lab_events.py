@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import duckdb
 
-from tests.reduce.catalogue import START, TOD_SECOND, insert, minute
+from tests.reduce.catalogue import TOD_SECOND, insert, minute
 
 SRM = {
     **{"srmbiasi": 90, "srmbiasd": 2, "srmtslic": 5 * TOD_SECOND // 1000},
@@ -37,8 +37,7 @@ def fill(con: duckdb.DuckDBPyConnection) -> None:
 
 def at(n: float) -> dict[str, object]:
     """What every record has, so many minutes after the start."""
-    us = round((minute(n) - START).total_seconds() * 1e6)
-    return {"system": "LAB", "dump": "a", "tod": minute(n), "tod_us": us}
+    return {"system": "LAB", "dump": "a", "tod": minute(n)}
 
 
 def _system(con: duckdb.DuckDBPyConnection) -> None:

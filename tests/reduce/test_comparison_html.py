@@ -61,6 +61,12 @@ class Page(HTMLParser):
             self.text.append(data)
 
 
+CONTRADICTED = (
+    "R1: SYTCUP contradicts SYTPRP (1): figures of one of them are wrong (cpmon validate)."
+)
+"""Of the system `lab`: 75 s of 90 s."""
+
+
 def quoted(text: str) -> str:
     """A text as a TOML literal."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
@@ -113,7 +119,9 @@ def test_a_table_has_its_runs_values_ratios_and_claims() -> None:
         ["Claim", "Runs", "Value"],
         ["Claim of Total", "R1 to GONE", "not known"],
     ]
-    assert page.text[-2:] == ["(v) reduction of monitor data", "(1) run GONE is not in the store"]
+    assert page.text[-3:] == [
+        *("(v) reduction of monitor data", "(1) run GONE is not in the store", CONTRADICTED)
+    ]
     assert ("title", "run GONE is not in the store") in page.attributes
 
 
@@ -133,7 +141,7 @@ def test_a_reason_with_quotes_stays_in_its_attribute() -> None:
     page = Page(render_comparison(replace(found, cells=cells), "html"))
     assert {name for name, _ in page.attributes}.isdisjoint({"onclick", "alert('1"})
     assert ("title", f'"{NASTY} onclick=') in page.attributes
-    assert page.text[-1] == f'(1) "{NASTY} onclick='
+    assert page.text[-2] == f'(1) "{NASTY} onclick='
 
 
 def compare_one() -> ComparisonTable:
@@ -151,7 +159,7 @@ def compare_one() -> ComparisonTable:
 def test_a_table_without_ratios_and_claims_has_one_part() -> None:
     page = Page(render_comparison(compare_one(), "html"))
     assert [row[0] for row in page.rows] == ["Run", "CP level", "Users", "Processors", "Pages"]
-    assert page.text == ["one", "one"]  # the title of the page and its heading
+    assert page.text == ["one", "one", CONTRADICTED]  # title of the page, heading and note
 
 
 @pytest.fixture(scope="module")

@@ -14,9 +14,9 @@ SELECT system,
        -- End of the interval, UTC.
        interval_end,
        -- Number of gaps up to there, 0 or more.
-       SUM(is_behind) OVER (
+       CAST(SUM(is_behind) OVER (
          PARTITION BY system ORDER BY interval_end
-       ) AS stretch,
+       ) AS BIGINT) AS stretch,
        -- Of an interval with a gap: from when on records of events are complete
        -- again, microseconds since 1970 UTC; a second behind the time at which
        -- the last missing sample was due. NULL in others.

@@ -21,7 +21,9 @@ placed AS (
          vmdssize,
          ascdefsz,
          is_gap,
-         SUM(is_gap) OVER (PARTITION BY system ORDER BY tod_us) AS stretch
+         CAST(SUM(is_gap) OVER (
+           PARTITION BY system ORDER BY tod_us
+         ) AS BIGINT) AS stretch
   FROM (
     SELECT system, vmduser, tod, tod_us, vmdrelsh, vmdabssh, vmdssize, ascdefsz,
            0 AS is_gap
