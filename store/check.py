@@ -242,11 +242,10 @@ def _drop(store: Store, folder: str, going: list[LandedDump]) -> bool:
     """Takes dumps out of a folder; False if they changed meanwhile."""
     names = {dump.dump for dump in going}
     others = [d for d in store.dumps() if d.folder == folder and d.dump not in names]
+    # First: what tells of it beside its tables would bring it back, if this is killed.
+    store.files.delete([f"{folder}/{ABOUT}"])
     if not others:
-        is_dropped = store.manifest.put(going)
-        if is_dropped:  # what tells of it beside its tables would bring it back
-            store.files.delete([f"{folder}/{ABOUT}"])
-        return is_dropped
+        return store.manifest.put(going)
     return merge(store, Month.build(others), going)
 
 
