@@ -14,7 +14,7 @@ SELECT system,
        -- End of the interval, UTC.
        interval_end,
        -- Number of gaps up to there, 0 or more.
-       CAST(SUM(is_behind) OVER (
+       TRY_CAST(SUM(is_behind) OVER (
          PARTITION BY system ORDER BY interval_end
        ) AS BIGINT) AS stretch,
        -- Of an interval with a gap: from when on records of events are complete

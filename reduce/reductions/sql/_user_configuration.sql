@@ -21,7 +21,7 @@ placed AS (
          vmdssize,
          ascdefsz,
          is_gap,
-         CAST(SUM(is_gap) OVER (
+         TRY_CAST(SUM(is_gap) OVER (
            PARTITION BY system ORDER BY tod_us
          ) AS BIGINT) AS stretch
   FROM (
