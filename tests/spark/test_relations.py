@@ -43,6 +43,7 @@ OF_DAEMONS = {
 }
 WITHOUT_ROWS = {
     *("_carried_setting", "_device_events", "_kept_setting", "_object_events"),
+    "_users_across_gaps",
     *OF_DAEMONS,
 }
 """Reductions of records that no dump here has; the first and third have rows in `reduce` only."""
