@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
@@ -14,10 +13,10 @@ import pyarrow as pa
 
 from ..core.errors import StoreError, UnreadableError, unknown
 from .dumps.compaction import Month, merge
-from .dumps.landed_dump import ABOUT, MONTHS, LandedDump, dumps_in
+from .dumps.landed_dump import ABOUT, MONTHS, LandedDump, dumps_in, is_folder
 from .dumps.states import GRACE_S, MANIFEST, remove
 from .dumps.store import Store
-from .results.entries import FOLDER, Entries, Entry, forget, replace
+from .results.entries import FOLDER, Entries, Entry, forget, is_name, replace
 from .results.entries import mend as mend_results
 from .results.kept_files import schema_of
 from .runs.runs import damaged_runs, run_names
@@ -108,16 +107,13 @@ def rebuild(store: Store) -> tuple[list[str], int]:
         the dumps that were named again, and the number of such files of results.
     """
     parts = _Parts(store)
-    found: dict[str, tuple[int, dict[str, object]]] = {}
+    found: dict[str, tuple[LandedDump, bytes]] = {}
     for folder in parts.files:
-        for about in parts.abouts(folder):
-            (dump,) = dumps_in(json.dumps(about))
+        for dump, text in parts.told(folder):
             known = found.get(dump.dump)
-            if not parts.lacks(dump) and (known is None or known[0] < dump.generation):
-                found[dump.dump] = dump.generation, about
-    named = store.manifest.mend(
-        (about for _, about in found.values()), lambda dump: not parts.lacks(dump)
-    )
+            if not parts.lacks(dump) and (not known or known[0].generation < dump.generation):
+                found[dump.dump] = dump, text
+    named = store.manifest.mend(found.values(), lambda dump: not parts.lacks(dump))
     return named, mend_results(store)
 
 
@@ -142,7 +138,7 @@ def collect_garbage(store: Store, age_s: float = GRACE_S) -> int:
                 going.append(folder)
                 count += len(names)
     for file in store.files.names(FOLDER):
-        if file.endswith(".parquet") and file not in named and store.files.changed(file) < last_use:
+        if is_name(file) and file not in named and store.files.changed(file) < last_use:
             going.append(file)
             count += 1
     remove(store.files, going)
@@ -164,7 +160,8 @@ class _Parts:
         for above in ("records", MONTHS):
             for name in store.files.names(above):
                 folder, _, file = name.rpartition("/")
-                self.files[folder].add(file)
+                if is_folder(folder):  # what else lies there is somebody's own
+                    self.files[folder].add(file)
 
     def lacks(self, dump: LandedDump) -> list[str]:
         """The files of a dump that are missing, or on a disk have lost their end."""
@@ -172,29 +169,26 @@ class _Parts:
         files = (f"{table}.parquet" for table in sorted(dump.tables))
         return [f for f in files if f not in present or self._is_cut(f"{dump.folder}/{f}")]
 
-    def abouts(self, folder: str) -> list[dict[str, object]]:
-        """What stands beside the tables about their dumps, if it is readable."""
+    def told(self, folder: str) -> list[tuple[LandedDump, bytes]]:
+        """The dumps of which something readable stands beside their tables, with their lines."""
         if ABOUT in self.files[folder]:
-            with suppress(OSError, msgspec.MsgspecError, ValueError):
+            with suppress(OSError, msgspec.MsgspecError, UnicodeDecodeError):
                 lines = self._store.files.read(f"{folder}/{ABOUT}")
                 dumps = dumps_in(lines)
                 if all(dump.folder == folder for dump in dumps):
-                    return [*map(json.loads, lines.splitlines())]
+                    return [*zip(dumps, lines.splitlines(keepends=True), strict=True)]
         return []
 
     def unnamed(self, known: Collection[str]) -> Iterator[tuple[str, list[LandedDump]]]:
         """Yields the folders with whole dumps that are not known, and these."""
         for folder in sorted(self.files):
-            dumps = [dumps_in(json.dumps(about))[0] for about in self._abouts_if(folder, known)]
+            parts = folder.split("/")
+            if parts[0] == "records" and parts[3].removeprefix("dump=") in known:
+                continue  # without a look into it
+            dumps = [dump for dump, _ in self.told(folder)]
             new = [dump for dump in dumps if dump.dump not in known and not self.lacks(dump)]
             if new:
                 yield folder, new
-
-    def _abouts_if(self, folder: str, known: Collection[str]) -> list[dict[str, object]]:
-        """As `abouts`, without a look into the folder of a dump that is known."""
-        parts = folder.split("/")
-        is_known = parts[0] == "records" and parts[3].removeprefix("dump=") in known
-        return [] if is_known else self.abouts(folder)
 
     def _is_cut(self, name: str) -> bool:
         """Whether a Parquet file on a disk was cut off, as far as its first and last bytes say."""
@@ -213,8 +207,9 @@ def _named(store: Store) -> set[str]:
     paths = set()
     for name in store.files.names(MANIFEST):
         for line in store.files.read(name).splitlines():
-            said = msgspec.json.decode(line, type=_Paths)
-            paths |= {said.folder, said.file}
+            with suppress(msgspec.MsgspecError, UnicodeDecodeError):  # of a damaged, older state
+                said = msgspec.json.decode(line, type=_Paths)
+                paths |= {said.folder, said.file}
     return paths
 
 

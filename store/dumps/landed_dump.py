@@ -146,6 +146,11 @@ def dump_folder(system: str, landed_on: date | str, dump: str) -> str:
     return f"{_folder_of_day(system, landed_on)}/dump={dump}"
 
 
+def is_folder(name: str) -> bool:
+    """Whether it names a folder of a dump or month, below the store."""
+    return re.fullmatch(_FOLDER, name) is not None
+
+
 @functools.lru_cache(maxsize=1024)
 def _folder_of_day(system: str, landed_on: date | str) -> str:
     return f"records/system={quote(system, safe='')}/date={landed_on}"

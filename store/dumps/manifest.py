@@ -143,7 +143,7 @@ class Manifest:
                 if landed.dropped.get(dump, 0) == dropped:
                     text = landed.lines.get(dump) or self._files.read(name)
                     if is_new:
-                        self._fold(folder)
+                        self._fold(folder, landed)
                     return bool(json.loads(text)["folder"] == about["folder"])
         raise restless(self._files)
 
@@ -180,12 +180,14 @@ class Manifest:
         return self._month(folder).commit(change)
 
     def mend(
-        self, found: Iterable[Mapping[str, Any]], is_whole: Callable[[LandedDump], bool]
+        self,
+        found: Iterable[tuple[LandedDump, bytes]],
+        is_whole: Callable[[LandedDump], bool],
     ) -> list[str]:
         """Makes the newest state of each month anew from what is readable of it, where it has to.
 
         Args:
-            found: what stands beside the tables of dumps.
+            found: dumps by what stands beside their tables, with that line.
             is_whole: whether the tables of a dump are where the manifest says.
 
         Returns:
@@ -194,8 +196,8 @@ class Manifest:
         by_folder: defaultdict[str, dict[str, bytes]] = defaultdict(dict)
         for name in self._files.names(MANIFEST):
             by_folder[name.rpartition("/")[0]] = {}
-        for about in found:
-            by_folder[folder_of(about)][str(about["dump"])] = line(about).encode()
+        for dump, text in found:
+            by_folder[month_folder(dump.system, dump.month)][dump.dump] = text
         named: list[str] = []
         for folder, lines in by_folder.items():
 
@@ -226,15 +228,17 @@ class Manifest:
     def _month(self, folder: str) -> States:
         return States(self._files, folder, DUMPS, _name_in, _folder_in)
 
-    def _fold(self, folder: str) -> None:
+    def _fold(self, folder: str, state: State) -> None:
         """Makes a state where many dumps have landed since the newest one."""
+        if len(self._landed_since(folder, state)) >= FAN:
+            with suppress(StoreError):  # the dump has landed; a later one makes the state
+                self._month(folder).commit(lambda newest: self._with_landed(folder, newest))
 
-        def change(state: State) -> State | None:
-            folded = self._with_landed(folder, state)
-            return folded if len(folded.lines) - len(state.lines) >= FAN else None
-
-        with suppress(StoreError):  # the dump has landed; a later one makes the state
-            self._month(folder).commit(change)
+    def _landed_since(self, folder: str, state: State) -> dict[str, str]:
+        """Dump that has landed since a state -> its file."""
+        names = (file.name for file in self._files.inside(folder).files)
+        matches = filter(None, map(_LANDED.fullmatch, names))
+        return {m["dump"]: m[0] for m in matches if _is_since(m, state.lines, state.dropped)}
 
     def _with_landed(self, folder: str, state: State, *, readable: bool = False) -> State:
         """A state with the dumps that have landed since; with `readable` without damaged ones.
@@ -242,17 +246,15 @@ class Manifest:
         Raises:
             StoreError: a file is damaged.
         """
-        names = (file.name for file in self._files.inside(folder).files)
         landed = {}
-        for name in names:
-            match = _LANDED.fullmatch(name)
-            if match and _is_since(match, state.lines, state.dropped):
-                try:
-                    self._said(name)
-                    landed[match["dump"]] = self._files.read(name)
-                except StoreError:
-                    if not readable:
-                        raise
+        for dump, name in self._landed_since(folder, state).items():
+            text = self._files.read(name)
+            try:
+                _dumps_of(self._files, name, text)
+                landed[dump] = text
+            except StoreError:
+                if not readable:
+                    raise
         return state.replaced((), landed)
 
     def _names(self) -> Iterator[str]:
@@ -320,10 +322,16 @@ class Manifest:
             StoreError: it is damaged.
         """
         lines, dropped = _lines_of(self._files, name)
-        try:
-            return dumps_in(lines) if lines or not _is_state(name) else (), dropped
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise damaged(self._files, name, str(error)) from None
+        is_empty = _is_state(name) and not lines
+        return () if is_empty else _dumps_of(self._files, name, lines), dropped
+
+
+def _dumps_of(files: Files, name: str, lines: bytes) -> tuple[LandedDump, ...]:
+    """The dumps that lines of a file are about; raises StoreError if they are damaged."""
+    try:
+        return dumps_in(lines)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise damaged(files, name, str(error)) from None
 
 
 def _lines_of(files: Files, name: str) -> tuple[bytes, Mapping[str, int]]:

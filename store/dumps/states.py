@@ -18,7 +18,6 @@ import itertools
 import re
 import secrets
 import time
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -33,7 +32,7 @@ GRACE_S = 86_400
 """How long what a newer state replaced stays, in seconds."""
 TRIES = 100
 """Attempts of a commit, and of a read: each fails only because another process has succeeded."""
-_NAME = re.compile(r"(?P<folder>.*)/(?P<kind>[a-z]+)\.(?P<number>[0-9]{6,})\.jsonl")
+_NAME = re.compile(r".*/(?P<kind>[a-z]+)\.(?P<number>[0-9]{6,})\.jsonl")
 
 
 class Head(msgspec.Struct, omit_defaults=True):
@@ -149,13 +148,16 @@ class States:
     def _numbers(self) -> list[int]:
         """The numbers of all states that are there, in order."""
         names = (file.name for file in self._files.inside(self._folder).files)
-        return sorted(state.number for name in names if (state := named(name, self._kind)))
+        return sorted(number for name in names if (number := number_of(name, self._kind)))
 
     def _name(self, number: int) -> str:
         return f"{self._folder}/{self._kind}.{number:06}.jsonl"
 
     def _state(self, number: int) -> State:
         return self._parsed(number, self._files.read(self._name(number)))
+
+    def _paths(self, number: int) -> set[str]:
+        return {self._path_of(text) for text in self._state(number).lines.values()}
 
     def _parsed(self, number: int, data: bytes) -> State:
         head, lines = split(self._files, self._name(number), data)
@@ -187,38 +189,28 @@ class States:
         old = [*itertools.takewhile(lambda n: is_old(following[numbers.index(n)]), numbers[:-1])]
         left = numbers[len(old) :]
         if old:
-            kept = {self._path_of(text) for n in left for text in self._state(n).lines.values()}
+            kept = set().union(*map(self._paths, left))
             for number in old:
-                said = self._state(number).lines.values()
-                remove(self._files, {self._path_of(text) for text in said} - kept)
+                with suppress(StoreError):  # of a damaged one nobody knows what it named
+                    remove(self._files, self._paths(number) - kept)
                 self._files.delete([self._name(number)])
         return self._state(left[0]) if left and is_old(left[0]) else State()
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
-    """A state by the name of its file."""
-
-    folder: str
-    kind: str
-    number: int
-
-
-def named(name: str, kind: str) -> Named | None:
-    """The state of a kind that a file of the manifest holds; None if it holds another thing."""
+def number_of(name: str, kind: str) -> int:
+    """The number of a state by the name of its file; 0 if that is no state of the kind."""
     match = _NAME.fullmatch(name)
-    if match is None or match["kind"] != kind:
-        return None
-    return Named(match["folder"], kind, int(match["number"]))
+    return int(match["number"]) if match and match["kind"] == kind else 0
 
 
 def newest(names: Iterable[str], kind: str) -> list[str]:
     """The file of the newest state of each folder, sorted."""
-    by_folder: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
+    by_folder: dict[str, tuple[int, str]] = {}
     for name in names:
-        if state := named(name, kind):
-            by_folder[state.folder].append((state.number, name))
-    return sorted(max(states)[1] for states in by_folder.values())
+        if number := number_of(name, kind):
+            folder = name.rpartition("/")[0]
+            by_folder[folder] = max((number, name), by_folder.get(folder, (0, "")))
+    return sorted(name for _, name in by_folder.values())
 
 
 def split(files: Files, name: str, data: bytes) -> tuple[Head, bytes]:

@@ -11,6 +11,7 @@ so that the manifest can be made again.
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -121,6 +122,11 @@ def entry_of_days(
     name = f"{first:%Y-%m}" if others else str(first)
     folder = f"{FOLDER}/{result}/level={level}/system={quote(system, safe='')}"
     return Entry(result, f"{folder}/{new_name(name)}", level, system, dict(days))
+
+
+def is_name(file: str) -> bool:
+    """Whether a file has a name that `new_name` gives."""
+    return re.search(r"\.[0-9a-f]{12}\.parquet\Z", file) is not None
 
 
 def new_name(about: str) -> str:

@@ -17,6 +17,7 @@ from cpmon.core.errors import LayoutError, StoreError
 from cpmon.ingest import ingest
 from cpmon.schemas.pages.page_file import LONGEST
 from cpmon.store import Store, connect
+from cpmon.store.check import check, collect_garbage
 from cpmon.store.dumps.landed_dump import ABOUT
 from cpmon.store.dumps.store import _FOLDERS
 from tests.cli.answer import Cpmon
@@ -68,17 +69,19 @@ def test_what_is_behind_a_link_in_a_store_stays(
 
 
 def test_files_of_the_user_in_the_folder_of_a_store_stay(store: Store, one_dump: Path):
-    folders = ("tmp", "tmp_archive", "tmp_rows/useact")
+    folders = ("tmp", "tmp_archive", "tmp_rows/useact", "records/mine", "reduced/mine")
     files = (".classes.txt.swp", ".gathered.notes", ".catalog.backup.zip", ".film.part")
     for name in folders:
         (store.root / name).mkdir(parents=True)
-    for name in (*files, "tmp_archive/a.mon"):
+    own = ("tmp_archive/a.mon", "records/mine/useact.parquet", "reduced/mine/copy.parquet")
+    for name in (*files, *own):
         (store.root / name).touch()
     for path in store.root.rglob("*"):
         os.utime(path, (time.time() - 7 * 86_400,) * 2)
     ingest(one_dump, store)
-    assert [name for name in (*folders, *files) if not (store.root / name).exists()] == []
-    assert (store.root / "tmp_archive" / "a.mon").exists()
+    assert not [*check(store)]
+    collect_garbage(store)
+    assert [name for name in (*folders, *files, *own) if not (store.root / name).exists()] == []
 
 
 def test_files_behind_a_linked_folder_of_a_day_stay(store: Store, elsewhere: Path):
