@@ -25,12 +25,14 @@ from ..store.catalogue.connection import COVERAGE, DICTIONARY, Connection
 from ..store.dumps.landed_dump import LandedDump
 from ..store.dumps.manifest import TableFile, alike, table_files
 from ..store.dumps.store import Store
+from ..store.relations import left_out, widened
 from ..store.results.entries import FOLDER
 from ..store.results.kept_files import is_one_of
 from ..store.results.reduced import LEVELS, Kept
 from ..store.runs.classes import FILE, class_rules
 from ..store.runs.companions import TABLES
 from ..store.scope import Scope, basis_of
+from ..store.views.database import database
 from ..store.views.views import PLACE, sql_type
 from .dialect import spark_sql
 
@@ -77,21 +79,24 @@ def kind_of(table: str) -> Kind | None:
 
 
 class LandedFiles:
-    """The files of each landed table that a span needs by `scope.basis_of`.
+    """The files of each landed table that a span needs, see `store.scope`.
 
     Attributes:
         systems: names of the systems of the span that have dumps.
     """
 
     def __init__(self, store: Store, span: QuerySpan) -> None:
-        """Read the dumps from the manifest, and no other file."""
+        """Read the dumps from the manifest, and MONITOR SAMPLE commands before the span."""
+        execute = database(store).execute
         samples: list[LandedDump] = []
         others: list[LandedDump] = []
         self.systems: list[str] = []
         for system, dumps in itertools.groupby(store.dumps(), key=lambda dump: dump.system):
             if span.has(system):
                 self.systems.append(system)
-                needed = basis_of(list(dumps), Scope(system, span.since, span.until))
+                scope = Scope(system, span.since, span.until)
+                before = left_out(execute, store, scope)
+                needed = widened(basis_of(list(dumps), scope), store, before)
                 samples += needed.samples
                 others += needed.others
         self._samples, self._others, self._manifest = samples, others, store.manifest

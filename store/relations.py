@@ -101,28 +101,9 @@ class Relations:
         if self._basis is None:
             self._basis = basis_of(self._store.dumps(), self._scope)
         if self._left_out is None:
-            self._left_out = self._find_left_out()
-            if earliest := dict(reversed(self._left_out)):
-                self._basis = with_samples_before(self._basis, self._store.dumps(), earliest)
+            self._left_out = left_out(self._execute, self._store, self._scope)
+            self._basis = widened(self._basis, self._store, self._left_out)
         return self._basis
-
-    def _find_left_out(self) -> Sequence[tuple[str, datetime]]:
-        """System and end of the intervals before the scope whose commands left owners out."""
-        since, table = self._scope.since, COMMAND
-        if since is None:
-            return []
-        dumps = [
-            dump
-            for dump in self._store.dumps()
-            if self._scope.has_system(dump.system)
-            and table in dump.tables
-            and dump.begins <= self._scope.first_day
-        ]
-        if not dumps:
-            return []
-        rows = parquet(self._store, table, files_of(self._store, table, dumps), self._is_drifted)
-        found = self._execute(_LEFT_OUT.format(rows=rows), {"since": since}).fetchall()
-        return sorted(found)
 
     def make(self, relation: str) -> None:
         """Creates a relation and its dependencies; existing ones are left as they are.
@@ -225,6 +206,35 @@ class Relations:
         if self._drifted is None:
             self._drifted = is_drifted(self._store.dumps())
         return self._drifted
+
+
+def left_out(execute: Execute, store: Store, scope: Scope) -> Sequence[tuple[str, datetime]]:
+    """System and end of the intervals before a scope whose commands left owners out.
+
+    Args:
+        execute: runs a statement in a database that can read the store.
+    """
+    since = scope.since
+    if since is None:
+        return []
+    dumps = [
+        dump
+        for dump in store.dumps()
+        if scope.has_system(dump.system)
+        and COMMAND in dump.tables
+        and dump.begins <= scope.first_day
+    ]
+    if not dumps:
+        return []
+    files = files_of(store, COMMAND, dumps)
+    rows = parquet(store, COMMAND, files, is_drifted(store.dumps()))
+    return sorted(execute(_LEFT_OUT.format(rows=rows), {"since": since}).fetchall())
+
+
+def widened(basis: Basis, store: Store, left_out: Sequence[tuple[str, datetime]]) -> Basis:
+    """A basis with the last samples of those that were left out before it, see `left_out`."""
+    earliest = dict(reversed(left_out))
+    return with_samples_before(basis, store.dumps(), earliest) if earliest else basis
 
 
 def _is_sample(table: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -12,11 +12,13 @@ import pytest
 
 from cpmon.ingest import ingest
 from cpmon.reduce.reductions.reductions import reductions
+from cpmon.spark.frames import LandedFiles, QuerySpan
 from cpmon.store import Store, relations
 from cpmon.store.catalogue.connection import Connection
 from cpmon.store.scope import Scope
 from tests.batch.fleet import BEGIN, INTERVALS, NOMINAL_S, OFFSET
 from tests.dumps import dump, fields, frame, interval_end, samples
+from tests.store.left_out import command, two_left_out
 
 HOURS = 36
 SYSTEMS = ("ALPHA", "BETA")
@@ -26,13 +28,6 @@ RELATIONS = (
     *("processors_by_time", "users_by_time", "system_summary_by_time", "system_summary2_by_time"),
 )
 """What depends on deltas, on configuration, on lengths of intervals."""
-
-
-def _command(at: float, command: str) -> bytes:
-    data = command.encode("cp037")
-    record = bytearray(fields("mtrscm", at, calbyct=len(data)) + data)
-    record[:2] = len(record).to_bytes(2, "big")
-    return bytes(record)
 
 
 class Life:
@@ -90,7 +85,7 @@ class Life:
             )
             for user in range(users)
         ]
-        left_out = [] if users == 2 else [_command(at - 1, "MONITOR SAMPLE DISABLE USER USER1")]
+        left_out = [] if users == 2 else [command(at - 1, "MONITOR SAMPLE DISABLE USER USER1")]
         return samples(frame(*sampled), frame(*left_out, interval_end(at)))
 
 
@@ -161,32 +156,9 @@ def test_a_span_is_shown_as_a_scan_of_everything_shows_it(
     assert found > 500
 
 
-def _day(number: int, users: Sequence[str], told: Sequence[bytes] = ()) -> bytes:
-    """The dump of a day: its configuration, samples of these users by the hour; at 13:00 more."""
-    begin = OFFSET + number * 86_400
-    sets = [samples(frame(fields("mtrsys", begin, systmid="ALPHA")))]
-    for hour in range(1, 25):
-        at = begin + 3600 * hour
-        sampled = [
-            fields("useact", at - 0.001, vmduser=user, vmdttime=int((at + 1e6) * TICKS) // 9)
-            for user in users
-        ]
-        sets.append(samples(frame(*sampled, *(told if hour == 13 else ()), interval_end(at))))
-    return dump(*sets)
-
-
 def test_who_is_no_longer_sampled_is_missing_until_logged_off_however_long(tmp_path: Path):
     """Of two who are left out on the second day, one logs off on the fourth."""
-    store, noon = Store(tmp_path / "store", create=True), OFFSET + 12.9 * 3600
-    given = _command(noon + 86_400, "MONITOR SAMPLE DISABLE USER ANNA BERT")
-    logoff = fields("uselof", noon + 3 * 86_400, vmduser="BERT")
-    events = {1: [given], 3: [logoff]}
-    for number in range(6):
-        users = ["CARL"] if number > 1 else ["ANNA", "BERT", "CARL"]
-        file = tmp_path / f"{number}.mon"
-        file.write_bytes(_day(number, users, events.get(number, ())))
-        ingest(file, store, system="ALPHA")
-
+    store = two_left_out(tmp_path)
     scope = Scope("ALPHA", _moment(5 * 86_400 + 6 * 3600), _moment(5 * 86_400 + 9 * 3600))
     sql = f"""SELECT vmduser, cause, count(*) FROM interval.useact WHERE {scope.condition()}
         GROUP BY ALL ORDER BY ALL"""
@@ -195,3 +167,6 @@ def test_who_is_no_longer_sampled_is_missing_until_logged_off_however_long(tmp_p
         con.point(scope)
         assert con.sql(sql).fetchall() == everything
     assert everything == [("ANNA", "missing", 3), ("CARL", None, 3)]
+    read_by_spark = LandedFiles(store, QuerySpan(scope.since, scope.until)).of("useact")
+    days = {file.name.partition("date=")[2][:10] for file in read_by_spark}
+    assert days == {f"{_moment(day * 86_400):%F}" for day in (0, 1, 3, 4, 5)}
