@@ -173,10 +173,11 @@ class _Parts:
         """The dumps of which something readable stands beside their tables, with their lines."""
         if ABOUT in self.files[folder]:
             with suppress(OSError, msgspec.MsgspecError, UnicodeDecodeError):
-                lines = self._store.files.read(f"{folder}/{ABOUT}")
-                dumps = dumps_in(lines)
+                data = self._store.files.read(f"{folder}/{ABOUT}")
+                lines = [line + b"\n" for line in map(bytes.strip, data.splitlines()) if line]
+                dumps = dumps_in(data)
                 if all(dump.folder == folder for dump in dumps):
-                    return [*zip(dumps, lines.splitlines(keepends=True), strict=True)]
+                    return [*zip(dumps, lines, strict=True)]
         return []
 
     def unnamed(self, known: Collection[str]) -> Iterator[tuple[str, list[LandedDump]]]:

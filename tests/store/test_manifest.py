@@ -18,6 +18,7 @@ from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store, connect
 from cpmon.store.check import check, collect_garbage, drop, rebuild
 from cpmon.store.dumps import manifest, states
+from cpmon.store.dumps.landed_dump import ABOUT
 from cpmon.store.dumps.manifest import FAN, Manifest
 from cpmon.store.files.local import LocalFiles
 from cpmon.store.results.lineage import lineages
@@ -208,9 +209,12 @@ def test_the_newest_state_that_is_lost_is_noticed(store: Store):
 def test_what_was_copied_by_hand_is_seen_when_it_is_made_again(store: Store):
     before = store.dumps()
     shutil.rmtree(store.root / "manifest")
+    for file in store.root.glob(f"records/**/{ABOUT}"):
+        file.write_bytes(file.read_bytes().strip())  # as an editor or a transfer may leave it
     store = Store(store.root)
     rebuild(store)
     assert Store(store.root).dumps() == before
+    assert [about["dump"] for about in store.abouts(before)] == [dump.dump for dump in before]
     drop(store, [before[0].dump])
     rebuild(store)
     assert Store(store.root).dumps() == before[1:], "what was dropped stays so"
