@@ -27,7 +27,7 @@ def measure(folder: Path, rows: int, repetitions: int) -> list[Section]:
         rows: at least so many land.
 
     Raises:
-        AssertionError: a rule fails, or does not apply.
+        AssertionError: a rule fails, or more than a few do not apply.
     """
     place = folder / f"{SCENARIO}-validated"
     shutil.rmtree(place, ignore_errors=True)
@@ -39,7 +39,7 @@ def measure(folder: Path, rows: int, repetitions: int) -> list[Section]:
     seconds, peak = min(s for s, _ in processes), max(p for _, p in processes)
     found = json.loads(result.read_text(encoding="utf-8"))
     counts = found["counts"]
-    if found["worst"] not in (None, "info") or counts["not applicable"]:
+    if found["worst"] not in (None, "info") or counts["not applicable"] > counts["passed"] / 20:
         raise AssertionError(f"{counts} rules of a sound store")
     shutil.rmtree(place)
     given = (
