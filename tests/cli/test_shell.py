@@ -13,6 +13,7 @@ import pytest
 
 from cpmon.cli.main import Status
 from cpmon.cli.shell.prompt import is_blank, split
+from cpmon.store import Store
 from tests.cli.answer import Answer, Cpmon
 from tests.cli.terminal import Terminal
 from tests.faults import commands
@@ -243,7 +244,7 @@ def test_an_open_session_shows_what_lands_is_reduced_and_is_merged(tmp_path: Pat
         landed(tmp_path, 40 * DAY)
         commands.cpmon(*reduce)
         commands.cpmon("store", "compact", *reduce[-2:])
-        assert not [*tmp_path.glob("store/records/*/date=2001-12*")]
+        assert [dump.is_merged for dump in Store(reduce[-1]).dumps()] == [True, True, False]
         wait_for_rows(24, 24)
         terminal.type("\x04")
         assert terminal.end() == Status.DONE
