@@ -45,7 +45,7 @@ COMMANDS = {
     "config show": ["config", "show"],
     "schema dictionary": ["schema", "dictionary"],
 }
-REASONS = ("memory", "no hours are kept", "too few weeks")
+REASONS = ("memory", "no hours are kept", "too few weeks", "there is no dump")
 """What is said of a limit, or of this store without one."""
 ELSEWHERE = {
     "demo": "makes a store of its own by ingest, reduce and compare",
