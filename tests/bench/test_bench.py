@@ -163,7 +163,7 @@ def test_the_peak_of_a_process_of_its_own_is_measured(dump: Path):
     assert 50 * MEGA < found.peak_bytes < 2000 * MEGA
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_kind_of_number_in_useact_is_written_in_several_ways(dump: Path):
     sections = encodings.measure(landing.decoded_tables(dump), 1)
     titles = " ".join(section.title for section in sections)

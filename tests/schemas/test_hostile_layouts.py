@@ -85,7 +85,7 @@ def _refusal(folder: Path, name: str) -> CpmonError | None:
     return None
 
 
-@pytest.mark.parametrize("times", [12, pytest.param(300, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("times", [12, pytest.param(300, marks=pytest.mark.long)])
 def test_a_changed_layout_is_refused_with_its_file_or_a_dump_lands(tmp_path: Path, times: int):
     random, taken = np.random.default_rng(20261129), 0
     (tmp_path / "d12").mkdir()
