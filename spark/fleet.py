@@ -93,7 +93,7 @@ class Fleet:
         store: Store,
         span: QuerySpan | None = None,
         *,
-        keep: bool = False,
+        keep: bool = True,
     ) -> None:
         """Read which dumps and roll-ups exist.
 
@@ -102,7 +102,8 @@ class Fleet:
             span: times and systems; all by default.
             keep: compute deltas and reductions when they are first read, and cache the rows in the
                 memory or on the disks of executors. If an executor is lost, so is its cache, and
-                queries fail until they use another fleet.
+                queries fail until they use another fleet. Without it a question is planned with all
+                views below it, which takes minutes and more than 1 GB of the driver for some.
 
         Raises:
             StoreError: the manifest cannot be read.

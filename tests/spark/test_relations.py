@@ -59,6 +59,7 @@ def interpreted(spark: SparkSession) -> Iterator[None]:
     settings = {
         "spark.sql.codegen.wholeStage": "false",
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        "spark.sql.optimizer.dynamicPartitionPruning.enabled": "false",
     }
     for setting, value in settings.items():
         spark.conf.set(setting, value)
@@ -81,7 +82,7 @@ def duck(damaged: Store) -> Iterator[duckdb.DuckDBPyConnection]:
 @pytest.fixture(scope="module")
 def kept(spark: SparkSession, damaged: Store) -> Iterator[Fleet]:
     """All relations, of which executors keep those that others read."""
-    fleet = Fleet(spark, damaged, keep=True)
+    fleet = Fleet(spark, damaged)
     yield fleet
     fleet.close()
 
