@@ -53,6 +53,7 @@ def test_tables_mark_what_rests_on_an_assumed_place(tables: dict[str, Comparison
         assert all(note.startswith(f"{ABOVE}: from USEACT_VMDCTPVG at 92") for note in notes)
 
 
+@pytest.mark.slow
 def test_tables_say_which_base_figures_are_chosen(tables: dict[str, ComparisonTable]) -> None:
     summary = tables["cp_regression_summary"]
     start = f"{', '.join(CHOSEN)}: Base figures and set-up are chosen"

@@ -83,6 +83,7 @@ def test_a_day_without_a_run_has_a_page_of_the_system(site: Site, monkeypatch: p
     assert len(outputs_after_batch(site, output)) == 6
 
 
+@pytest.mark.slow
 def test_each_of_two_days_that_land_at_once_has_its_page(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ):

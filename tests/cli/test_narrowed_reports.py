@@ -86,6 +86,7 @@ def test_users_are_chosen_by_a_pattern_or_a_class(rows: Any, words: Any, expecte
     assert lines == sorted((every[u] for u in expected), key=lambda r: -r["cpu_s"])
 
 
+@pytest.mark.slow
 def test_a_class_has_its_users_where_their_samples_are_gone(
     cpmon: Cpmon, lab: Path, tmp_path: Path
 ):

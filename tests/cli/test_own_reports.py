@@ -205,6 +205,7 @@ def test_it_is_on_pages_and_drawn(site: Path, cpmon: Cpmon):
     assert "<svg" in (site / "moves.svg").read_text()
 
 
+@pytest.mark.slow
 def test_rules_and_outputs_of_batches_name_it(
     tmp_path: Path, cpmon: Cpmon, monkeypatch: pytest.MonkeyPatch
 ):

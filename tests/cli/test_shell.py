@@ -169,6 +169,7 @@ def test_help_names_every_command(script: Script):
     assert all(usage in answer.text for usage, *_ in COMMANDS.values())
 
 
+@pytest.mark.slow
 def test_at_a_terminal_words_are_completed_and_ctrl_c_stays(perf: Path, tmp_path: Path):
     state = tmp_path / "state"
     environment = {**os.environ, "XDG_STATE_HOME": str(state), "CPMON_STORE": str(perf)}

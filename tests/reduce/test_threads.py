@@ -83,6 +83,7 @@ def notes(con: duckdb.DuckDBPyConnection, name: str) -> str:
     return "\n".join(report(con, name).notes)
 
 
+@pytest.mark.slow
 def test_two_cores_of_two_threads(tmp_path: Path) -> None:
     without = land(tmp_path / "without", two_by_two(60), two_by_two(120))
     found = report(without, "PROCESSORS_BY_TIME")

@@ -110,6 +110,7 @@ def test_a_steady_state_lands_and_is_the_whole_run_where_none_was_named(
     assert ask(store, ask_steady) == [("2001-12-18 10:02:00", "2001-12-18 10:02:30")]
 
 
+@pytest.mark.slow
 def test_a_part_of_a_run_has_its_times_and_the_figures_that_cover_it(store: Store, dump_file: Path):
     ingest(dump_file, store)
     reduce(store, ["run_summary"], Settings())

@@ -74,6 +74,7 @@ def test_what_reduce_wrote_meets_every_expectation(cpmon: Cpmon, reduced: Path):
     assert span.startswith("System TIMER, run 2600NP, ")
 
 
+@pytest.mark.slow
 def test_wrong_figures_in_a_kept_file_are_named(cpmon: Cpmon, store: Path):  # noqa: F811
     rewrite(store, "wait_tod", "wait_tod", 1e6)
     rewrite(store, "cpu", "cpu", None)

@@ -63,8 +63,9 @@ def test_every_figure_of_a_world_without_events_is_printed_and_true(tmp_path: Pa
     assert outcome.counts["whole", "right"] > 4000
 
 
-def test_figures_of_worlds_with_events_are_true_or_blank_or_marked(tmp_path: Path):
-    worlds = [random_world(seed, SETTLED, NOT_TOGETHER) for seed in range(6)]
+@pytest.mark.parametrize("seeds", [range(3), pytest.param(range(3, 9), marks=pytest.mark.slow)])
+def test_figures_of_worlds_with_events_are_true_or_blank_or_marked(seeds: range, tmp_path: Path):
+    worlds = [random_world(seed, SETTLED, NOT_TOGETHER) for seed in seeds]
     outcome = hold(worlds, tmp_path)
     assert not misled(outcome), show(misled(outcome), tmp_path / "smaller")
     assert blanks(outcome) <= MOST_BLANK
@@ -84,6 +85,7 @@ def test_two_thousand_worlds_have_many_combinations_of_events():
     assert len({world.kinds for world in many_worlds()}) >= 200
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kinds", OPEN, ids=" ".join)
 def test_what_is_open_is_still_told_wrongly_or_not_at_all(tmp_path: Path, kinds: tuple[str, ...]):
     """What holds leaves the list, which is meant to shrink."""
