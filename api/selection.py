@@ -26,11 +26,12 @@ class Selection(TypedDict, total=False):
         cpu: a processor.
         partition: a logical partition.
         by: length of a line: "15m", "1h", "1d", "1w" or "1mo".
-        top: only so many objects, the greatest.
+        top: only so many objects, the greatest; of one, or with none: so many lines, by `sort`.
         each: the greatest of each line instead of the whole span.
         sort: a column that orders the lines.
         where: a condition on the lines, as "cpu_util > 50": on values as they are printed.
         columns: only these columns: a list, or "cpu_util, io_rate".
+        statistics: of the intervals of a line, beside each figure: "max", with its time, "p95".
         shift: only the hours of this shift of the settings.
         zone: time zone of days and hours.
     """
@@ -50,6 +51,7 @@ class Selection(TypedDict, total=False):
     sort: str
     where: str
     columns: Sequence[str] | str
+    statistics: Sequence[str] | str
     shift: str
     zone: str
 
@@ -149,7 +151,7 @@ def with_grace(selection: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def with_times(selection: Mapping[str, Any]) -> dict[str, Any]:
-    """A selection with datetimes where it has times as text, and columns as a list.
+    """A selection with datetimes where it has times as text, and lists of names.
 
     Raises:
         CpmonError: a text is no time.
@@ -166,6 +168,7 @@ def with_times(selection: Mapping[str, Any]) -> dict[str, Any]:
                     expected="a datetime, or as 2006-10-16 13:00 in UTC",
                     found=text,
                 ) from None
-    if isinstance(columns := given.get("columns"), str):
-        given["columns"] = [column.strip() for column in columns.split(",")]
+    for name in ("columns", "statistics"):
+        if isinstance(names := given.get(name), str):
+            given[name] = [each.strip() for each in names.split(",")]
     return given

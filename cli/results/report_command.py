@@ -89,7 +89,11 @@ _draft_option = functools.partial(click.option, is_eager=True, expose_value=Fals
     type=LINE_LENGTH,
     help="A line for each span of the printed zone, as 15m, 1h, 1d, 1w or 1mo.",
 )
-@click.option("--top", type=click.IntRange(1), help="Only so many objects, the greatest.")
+@click.option(
+    "--top",
+    type=click.IntRange(1),
+    help="Only so many objects, the greatest; of one, or with none: so many lines, by --sort.",
+)
 @choice_option(
     "--top-of",
     values=("span", "line"),
@@ -106,6 +110,14 @@ _draft_option = functools.partial(click.option, is_eager=True, expose_value=Fals
     type=Text(),
     metavar="CONDITION",
     help='Only lines for which it holds, as "cpu_util > 50 and io_rate > 10".',
+)
+@click.option(
+    "--with",
+    "statistics",
+    metavar="NAMES",
+    default="",
+    callback=lambda _context, _option, names: [n.strip() for n in names.split(",") if n.strip()],
+    help="Beside each figure of --by lines and objects: max, with its time, and p95 of intervals.",
 )
 @click.option("--shift", metavar="NAME", help="Only the hours of this shift of the settings.")
 @zone_option
@@ -182,6 +194,8 @@ def command(
       cpmon report user_resource_util --store perf/ --top 10 --shift prime
       cpmon report user_resource_util --store perf/ --user LINUX001 --by 15m
       cpmon report user_resource_util --store perf/ --user 'LNX*' --by 1h --top 5
+      cpmon report system_summary_by_time --store perf/ --sort total_util --top 5
+      cpmon report system_summary_by_time --store perf/ --by 1d --with max,p95
       cpmon report FCX112 --store perf/ --top 10
       cpmon report dasd_by_activity --store perf/ --device 0A00-0AFF --where "ssch_rate > 10"
       cpmon report user_paging dasd_by_activity --store perf/ --run 2600NP -o reports.xlsx

@@ -26,7 +26,7 @@ from ...core.text import counted, length_of_time
 from ...store.catalogue.connection import point, systems_of, table_of
 from ...store.results.lineage import lineages
 from ...store.scope import Scope
-from ..metrics.metric import TIME, MetricKind
+from ..metrics.metric import STATISTICS, TIME, MetricKind
 from ..metrics.report_set import Lines, Report, end_column, reports
 from ..metrics.views import DOUBTS
 from ..reductions.reductions import inferred_notes, reduction, reductions, tables_of
@@ -127,6 +127,7 @@ def report(  # noqa: PLR0913 - each is an option of the command
     sort: str | None = None,
     where: str | None = None,
     columns: Sequence[str] = (),
+    statistics: Sequence[str] = (),
     shift: str | None = None,
     zone: str | None = None,
     settings: Settings | None = None,
@@ -145,11 +146,14 @@ def report(  # noqa: PLR0913 - each is an option of the command
             a class, {"cpu": 0}, {"partition": "LPAR1"}. A single object has lines over time.
         by: aggregates intervals into lines of this length, aligned in `zone` to the hour,
             midnight, Monday or the month; reports of objects have a line for each object.
-        top: limits the number of objects, by the order of the report. each: applies the limit to
+        top: limits the number of objects, by the order of the report; of lines by time where there
+            is one object or none, and `sort` says by what. each: applies the limit to
             each line of time instead of the whole span.
         sort: column to order lines by, as `Sort.parse` reads it.
         where: filters lines: an expression over the columns of the report as it prints them.
         columns: shows only these columns, after times and keys, in their order.
+        statistics: of the intervals of each line, beside each figure: "max", with its time, and
+            "p95".
         shift: limits to intervals in the hours of a shift of the settings.
         zone: time zone of the printed times; default from the settings.
 
@@ -171,14 +175,16 @@ def report(  # noqa: PLR0913 - each is an option of the command
     lines_zone = find_zone(zone or site.zone(span.system))
     is_of_time = definition.lines is Lines.TIME or not definition.keys
     over_time = is_of_time or by is not None or _is_one(definition, span)
-    asked = Asked(over_time, by, lines_zone.key, top=top, each=each)
-    shown = _shown(definition, over_time, by)
+    of_times = over_time and (not definition.keys or _is_one(definition, span))
+    asked = Asked(over_time, by, lines_zone.key, top=top, each=each, of_times=of_times)
+    shown = _shown(definition, over_time, by, statistics)
     if sort:
         asked = replace(asked, sort=Sort.parse(sort, shown))
     if where:
         asked = replace(asked, where=condition_sql(con, UserSql(where), shown))
     chosen = [known_column(column, shown) for column in columns]
-    _check_lines(definition, span, asked)
+    _check_lines(definition, asked)
+    _check_statistics(definition, asked, statistics)
     begin = None if definition.reduction in _since_when() else span.since
     point(con, Scope(span.system, begin, span.until))
     result = _read(con, definition, shown, span, asked, lines_zone)
@@ -195,7 +201,21 @@ def _since_when() -> frozenset[str]:
     return frozenset(each.name for each in lineages(reductions()) if each.tells_since_when)
 
 
-def _check_lines(definition: Report, span: Span, asked: Asked) -> None:
+def _check_statistics(definition: Report, asked: Asked, statistics: Sequence[str]) -> None:
+    """Check that statistics are known, and that lines have several intervals."""
+    for name in statistics:
+        if name not in STATISTICS:
+            raise unknown("statistic", name, STATISTICS)
+    is_single = definition.lines is Lines.ROW or (asked.over_time and asked.by is None)
+    if statistics and is_single:
+        raise CpmonError(
+            f"a line of {definition.name} has no maximum: it is of one interval",
+            code="report-statistics-unsupported",
+            remedy="add --by, as --by 1h, or leave --with out",
+        )
+
+
+def _check_lines(definition: Report, asked: Asked) -> None:
     """Check that the report supports the requested lines."""
     by, top = asked.by, asked.top
     if isinstance(by, timedelta) and by < timedelta(minutes=1):
@@ -214,20 +234,14 @@ def _check_lines(definition: Report, span: Span, asked: Asked) -> None:
             code="report-by-unsupported",
             remedy="leave --by out",
         )
-    if top is not None and (not definition.keys or _is_one(definition, span)):
-        raise CpmonError(
-            f"{definition.name} has lines by time",
-            code="report-top-unsupported",
-            remedy="leave --top out",
-        )
     is_ranked = definition.sort or asked.sort or definition.lines is Lines.ROW
     if top is not None and not is_ranked:
         raise CpmonError(
             f"{definition.name} has no order of its own",
             code="report-order-missing",
-            remedy="say by --sort COLUMN which objects are the greatest",
+            remedy="say by --sort COLUMN which lines are the greatest",
         )
-    if asked.each and (top is None or not asked.over_time):
+    if asked.each and (top is None or not asked.over_time or asked.of_times):
         raise CpmonError(
             "--top-of line is about --top of lines by time",
             code="report-top-of-unsupported",
@@ -278,6 +292,12 @@ def _read(
         _check_keys(con, definition, span)
     over_time = asked.over_time
     source, source_notes = source_of(con, definition, span, asked.by, zone)
+    if source.is_rolled and any(column.of for column in shown.columns):
+        source_notes = (
+            *source_notes,
+            "Of roll-ups the time of a maximum is the end of its hour, and a line of several hours"
+            " has no 95th percentile.",
+        )
     table = _lines(con, shown, span, source, asked)
     is_empty = bool(asked.where) and not table.num_rows
     if is_empty:  # what is said of all lines stands in each of them
@@ -296,7 +316,7 @@ def _read(
         covered = table.select([BEGIN, MEASURED])
         table = table.drop_columns(covered.column_names)
     shown, table = _known(shown, table)
-    if asked.where or (asked.top and not is_of_objects(definition)):
+    if asked.where or (asked.top and (asked.of_times or not is_of_objects(definition))):
         means, totals = {}, {}  # they would include lines that are not shown
     of_one = not is_of_objects(definition) or (
         _is_one(definition, span) and _objects(shown, table) == 1
@@ -307,6 +327,7 @@ def _read(
         mean, total = {}, _numbers(shown, totals)
     dumps = dumps_of(con, span.system, starts, ends)
     levels = levels_of(dumps.values())
+    plain = replace(shown, columns=tuple(column for column in shown.columns if not column.of))
     return ReportResult(
         report=shown,
         system=span.system,
@@ -323,9 +344,9 @@ def _read(
             *known_notes(coverage, doubts),
             *_clock_notes(con, dumps),
             *_gap_notes(con, definition, span),
-            *missing(shown, table, levels),
+            *missing(plain, table, levels),
             *inferred_notes(tables_of(definition.reduction), dumps.values() if levels else ()),
-            *layout_notes(con, dumps, shown),
+            *layout_notes(con, dumps, plain),
             *notes_of(definition, levels),
         ),
         zone=zone,
@@ -401,11 +422,14 @@ def _objects(shown: Report, table: pa.Table) -> int:
     return int(table.group_by(list(shown.keys)).aggregate([]).num_rows)
 
 
-def _shown(definition: Report, over_time: bool, by: LineLength | None) -> Report:
+def _shown(
+    definition: Report, over_time: bool, by: LineLength | None, statistics: Collection[str]
+) -> Report:
     """The report with the column of times if lines are times, without it if they are objects."""
     if definition.lines is Lines.ROW:
         return definition
-    columns = tuple(c for c in definition.columns if c.name != TIME)
+    listed_columns = (c for c in definition.columns if c.name != TIME)
+    columns = tuple(each for c in listed_columns for each in c.with_statistics(statistics))
     if over_time:
         listed = next((c for c in definition.columns if c.name == TIME), end_column())
         end = end_column(by)
@@ -454,7 +478,8 @@ def _restrictions(
         restrictions.append(f"shift {span.shift.name}")
     if by is not None:
         restrictions.append(f"by {by if isinstance(by, str) else length_of_time(by)}")
-    if asked.top and _objects(definition, result.table) >= asked.top:
+    lines = result.table.num_rows if asked.of_times else _objects(definition, result.table)
+    if asked.top and lines >= asked.top:
         restrictions.append(f"the first {asked.top}{' of each line' if asked.each else ''}")
     if asked.sort is not None:
         restrictions.append(f"by {asked.sort.column}")
@@ -468,7 +493,13 @@ def _only(result: ReportResult, chosen: Collection[str]) -> ReportResult:
     shown = result.report
     always = [c.name for c in shown.columns if c.name in (TIME, *shown.keys)]
     by_name = {column.name: column for column in shown.columns}  # without columns that are all NULL
-    names = [name for name in dict.fromkeys([*always, *chosen]) if name in by_name]
+    wanted = dict.fromkeys([*always, *chosen])
+    names = [
+        each
+        for name in wanted
+        for each, column in by_name.items()
+        if each == name or (column.of and column.of.name == name and each not in wanted)
+    ]
     return replace(
         result,
         report=replace(shown, columns=tuple(by_name[name] for name in names)),

@@ -142,18 +142,24 @@ def _coloured(
     result: ReportResult, columns: Sequence[ReportColumn], thresholds: Sequence[ColourLimit]
 ) -> Iterator[tuple[int, pa.Array, str]]:
     """Numbers of columns with the mask of values beyond a threshold, and its colour."""
-    table, numbers = result.table, {column.name: n for n, column in enumerate(columns)}
+    table = result.table
     nothing = pa.array([False] * table.num_rows, pa.bool_())
-    painted = dict.fromkeys(numbers.values(), nothing)
-    for threshold in thresholds:
-        number, needed = numbers.get(threshold.metric), {*threshold.least}
+    painted = dict.fromkeys(range(len(columns)), nothing)
+    judged = (  # a maximum by the limit of what it is the maximum of
+        (number, column, threshold)
+        for threshold in thresholds
+        for number, column in enumerate(columns)
+        if threshold.metric
+        in (column.name, column.of and column.statistic == "max" and column.of.name)
+    )
+    for number, column, threshold in judged:
         is_of_report = threshold.reduction == result.report.reduction
-        if number is None or not (is_of_report and needed.issubset(table.column_names)):
+        if not (is_of_report and {*threshold.least}.issubset(table.column_names)):
             continue
-        values = pc.multiply(table.column(threshold.metric), threshold.scale)
+        values = pc.multiply(table.column(column.name), threshold.scale)
         mask = (pc.greater if threshold.is_highest else pc.less)(values, threshold.limit)
-        for column, least in threshold.least.items():
-            mask = pc.and_(mask, pc.greater_equal(table.column(column), least))
+        for name, least in threshold.least.items():
+            mask = pc.and_(mask, pc.greater_equal(table.column(name), least))
         mask = pc.and_not(pc.fill_null(mask, False).combine_chunks(), painted[number])
         painted[number] = pc.or_(painted[number], mask)
         yield number, mask, threshold.colour

@@ -32,12 +32,14 @@ pytestmark = pytest.mark.slow
             marks=tries("report-top-of-unsupported"),
         ),
         pytest.param(
-            "paging_by_time --top 3", "paging_by_time", marks=tries("report-top-unsupported")
+            "paging_by_time --top 3",
+            "paging_by_time --top 3 --sort steal_rate",
+            marks=tries("report-order-missing"),
         ),
         pytest.param(
-            "user_resource_util --user LXDB0001 --top 3",
-            "user_resource_util --user LXDB0001",
-            marks=tries("report-top-unsupported"),
+            "paging_by_time --with max",
+            "paging_by_time --with max --by 1h",
+            marks=tries("report-statistics-unsupported"),
         ),
         pytest.param(
             "system_summary_by_time --user LXDB0001",
