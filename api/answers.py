@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,8 @@ from ..core.sql import relation_name
 from ..reduce.explain import Explanation, explain, explanation_table, render_explanation
 from ..reduce.explain.rendering import MOST_LINES
 from ..reduce.page.plot import plot_spec
-from ..reduce.reports.report import ReportResult, report
+from ..reduce.reports.combined import combined_reports
+from ..reduce.reports.report import ReportResult
 from ..reduce.reports.report_text import render_report
 from ..reduce.rules.exceptions import Exceptions, exceptions
 from ..reduce.rules.rendering import render_findings
@@ -63,11 +64,12 @@ class Answers(ABC):
         """
         return self.sql(f"FROM {relation_name(name)}")
 
-    def report(self, name: str, **selection: Unpack[Selection]) -> pl.DataFrame:
+    def report(self, name: str | Sequence[str], **selection: Unpack[Selection]) -> pl.DataFrame:
         """The lines of a report, unrounded, by time or the greatest object first.
 
         Args:
-            name: of a report, as in `cpmon report --list`.
+            name: of a report, as in `cpmon report --list`; or a list of columns of reports, which
+                are then side by side, a row a time.
             selection: see `Selection`.
 
         Raises:
@@ -75,11 +77,11 @@ class Answers(ABC):
         """
         return as_frame(self._report(name, selection).for_programs)
 
-    def report_text(self, name: str, **selection: Unpack[Selection]) -> str:
+    def report_text(self, name: str | Sequence[str], **selection: Unpack[Selection]) -> str:
         """The report as `cpmon report` prints it, with its mean line and notes."""
         return render_report(self._report(name, selection)).decode()
 
-    def chart(self, name: str, **selection: Unpack[Selection]) -> alt.Chart:
+    def chart(self, name: str | Sequence[str], **selection: Unpack[Selection]) -> alt.Chart:
         """A chart of a report: lines over time, or bars of the greatest objects.
 
         Args:
@@ -94,7 +96,7 @@ class Answers(ABC):
         columns = selection.pop("columns", ())
         return alt.Chart.from_dict(plot_spec(self._report(name, selection), columns))
 
-    def _report(self, name: str, selection: Selection) -> ReportResult:
+    def _report(self, name: str | Sequence[str], selection: Selection) -> ReportResult:
         given = with_objects(with_grace({**self._bounds, **selection}))
         if "by" in given:
             text = given["by"]
@@ -107,7 +109,9 @@ class Answers(ABC):
                     found=repr(text),
                 ) from None
         with self._connected() as connection:
-            return report(connection, name, **given, settings=self._settings)
+            names = [name] if isinstance(name, str) else name
+            (found,) = combined_reports(connection, names, **given, settings=self._settings)
+            return found
 
     def explain(self, *, top: int = MOST_LINES, **selection: Unpack[Departure]) -> pl.DataFrame:
         """What was different at a time, and who contributed: a row each, the heaviest first.

@@ -181,6 +181,11 @@ def command(
     have pages of their own too, with --user, --device, --cpu, --partition or --class that one;
     tables link them.
 
+    --system 'PROD*' prints the lines of all these systems with their system, times in the default
+    zone of the settings; --top then counts those of all of them, and with --by and several
+    objects those of each. Names of columns instead of reports, as total_util page_rate, make one
+    table of them by time, of the system or of one object.
+
     Several reports stand one below the other, or each on a sheet of an XLSX file.
 
     Upper or lower case, dashes or underscores: all the same. Names of Performance Toolkit and
@@ -196,6 +201,8 @@ def command(
       cpmon report user_resource_util --store perf/ --user 'LNX*' --by 1h --top 5
       cpmon report system_summary_by_time --store perf/ --sort total_util --top 5
       cpmon report system_summary_by_time --store perf/ --by 1d --with max,p95
+      cpmon report total_util steal_rate users_active --store perf/ --by 1h
+      cpmon report chargeback --store perf/ --system 'PROD*' --by 1mo --format csv
       cpmon report FCX112 --store perf/ --top 10
       cpmon report dasd_by_activity --store perf/ --device 0A00-0AFF --where "ssch_rate > 10"
       cpmon report user_paging dasd_by_activity --store perf/ --run 2600NP -o reports.xlsx
@@ -222,8 +229,8 @@ def command(
     meta = click.get_current_context().meta
     if meta.get(NEW) or meta.get(LIKE):
         raise click.UsageError("--new NAME needs --like REPORT, and --like a --new")
-    from ...reduce.reports.report import report
-    from ...reduce.reports.report_names import find_report, report_names
+    from ...reduce.reports.combined import check_names, combined_reports
+    from ...reduce.reports.report_names import report_names
 
     if plot is not None and len(names) > 1:
         raise click.UsageError("--plot draws one report: name it alone")
@@ -231,12 +238,11 @@ def command(
         check_target(plot)
     if not names:
         raise click.UsageError(f"which report? One of {', '.join(report_names())}")
-    for name in names:
-        find_report(name)  # unknown names are rejected before the store is opened
+    check_names(names)  # unknown ones are rejected before the store is opened
     chosen = [part.strip() for part in columns.split(",")] if columns else []
     options |= {**selection, "settings": settings()} | ({} if plot else {"columns": chosen})
     with opened(store) as connection:
-        reports = [report(connection, name, **options) for name in names]
+        reports = combined_reports(connection, names, **options)
     if plot is not None:
         from ...reduce.page.plot import plot_report
 

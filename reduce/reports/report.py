@@ -37,6 +37,7 @@ from .report_names import find_report
 from .report_sql import (
     BEGIN,
     COVERAGE,
+    END,
     MEAN,
     MEASURED,
     TOTAL,
@@ -66,7 +67,7 @@ class ReportResult:
         total: column -> sum over the whole span, or over all objects.
         notes: what is missing, and what depends on inferred layouts.
         restrictions: the filters of the report, as text.
-        covered: begin of each line and the seconds measured in it; none for a log.
+        covered: begin and end of each line and the seconds measured in it; none for a log.
     """
 
     report: Report
@@ -93,13 +94,8 @@ class ReportResult:
         table, rows = self.table, self.table.num_rows
         added = {"system": pa.repeat(self.system, rows)}
         if self.covered is not None:
-            begins, ends = self.covered.column(BEGIN), pa.repeat(self.ends, rows)
-            if self.lines is Lines.TIME:
-                ends = table.column(TIME)
-            else:
-                begins = pa.repeat(self.starts, rows)
-            added |= {"begin": begins.cast(ends.type), "end": ends}
-            added["measured_s"] = self.covered.column(MEASURED)
+            columns = {"begin": BEGIN, "end": END, "measured_s": MEASURED}
+            added |= {name: self.covered.column(column) for name, column in columns.items()}
         for name, values in added.items():
             if name not in table.column_names:
                 table = table.append_column(name, values)
@@ -187,9 +183,9 @@ def report(  # noqa: PLR0913 - each is an option of the command
     _check_statistics(definition, asked, statistics)
     begin = None if definition.reduction in _since_when() else span.since
     point(con, Scope(span.system, begin, span.until))
-    result = _read(con, definition, shown, span, asked, lines_zone)
+    result = _read(con, definition, shown, span, asked, lines_zone, chosen)
     result = replace(result, restrictions=_restrictions(definition, result, span, asked, where))
-    result = _only(result, chosen) if chosen else result
+    result = only(result, chosen) if chosen else result
     if zone is None and not site.has_zone(span.system):
         return replace(result, notes=(*result.notes, *_zone_hint(con, result)))
     return result
@@ -287,6 +283,7 @@ def _read(
     span: Span,
     asked: Asked,
     zone: ZoneInfo,
+    chosen: Collection[str],
 ) -> ReportResult:
     if definitions().has_view(definition.reduction) and definition.lines is not Lines.ROW:
         _check_keys(con, definition, span)
@@ -313,8 +310,7 @@ def _read(
     table = table.drop_columns(list(OF_ALL)).slice(0, 0 if is_empty else None)
     covered = None
     if definition.lines is not Lines.ROW:
-        covered = table.select([BEGIN, MEASURED])
-        table = table.drop_columns(covered.column_names)
+        covered, table = _covered(table, over_time, starts, ends)
     shown, table = _known(shown, table)
     if asked.where or (asked.top and (asked.of_times or not is_of_objects(definition))):
         means, totals = {}, {}  # they would include lines that are not shown
@@ -327,7 +323,10 @@ def _read(
         mean, total = {}, _numbers(shown, totals)
     dumps = dumps_of(con, span.system, starts, ends)
     levels = levels_of(dumps.values())
-    plain = replace(shown, columns=tuple(column for column in shown.columns if not column.of))
+    of_notes = {column.name for column in shown.columns if not column.of} & {
+        *(chosen or table.column_names)
+    }
+    plain = replace(shown, columns=tuple(c for c in shown.columns if c.name in of_notes))
     return ReportResult(
         report=shown,
         system=span.system,
@@ -352,6 +351,19 @@ def _read(
         zone=zone,
         covered=covered,
     )
+
+
+def _covered(
+    table: pa.Table, over_time: bool, starts: datetime, ends: datetime
+) -> tuple[pa.Table, pa.Table]:
+    """What each line covers, and the lines without it; by object they cover all of the span."""
+    begins, end = table.column(BEGIN), pa.repeat(ends, table.num_rows)
+    if over_time:
+        end = table.column(TIME)
+    else:
+        begins = pa.repeat(starts, table.num_rows)
+    covered = {BEGIN: begins.cast(end.type), END: end, MEASURED: table.column(MEASURED)}
+    return pa.table(covered), table.drop_columns([BEGIN, MEASURED])
 
 
 def _lines(
@@ -488,7 +500,7 @@ def _restrictions(
     return tuple(restrictions)
 
 
-def _only(result: ReportResult, chosen: Collection[str]) -> ReportResult:
+def only(result: ReportResult, chosen: Collection[str]) -> ReportResult:
     """The result with times, keys and the selected columns, in their order."""
     shown = result.report
     always = [c.name for c in shown.columns if c.name in (TIME, *shown.keys)]

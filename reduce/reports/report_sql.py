@@ -40,8 +40,8 @@ COVERED, TIMED = "covered", "_timed"
 MEAN, TOTAL, COVERAGE, DOUBTS = "_mean", "_total", "_coverage", "_doubts"
 _LINE, _CONSUMED = "_line", "_consumed"
 """Columns of the query that no report prints: the time of a line, and what an object consumed."""
-BEGIN, MEASURED = "_begin", "_measured"
-"""Columns for programs: when a line begins, and the seconds that were measured in it."""
+BEGIN, END, MEASURED = "_begin", "_end", "_measured"
+"""Columns for programs: when a line begins and ends, and the seconds measured in it."""
 ELAPSED = ("seconds", "system_seconds")
 """Elapsed times that all objects of an interval share: counted once for several objects."""
 TIMES = ("seconds", "samples")

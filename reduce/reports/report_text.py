@@ -168,11 +168,12 @@ def _coloured(
 def report_heading(result: ReportResult) -> list[str]:
     """Two lines: name and title; system, run, filters, span and time zone."""
     run = f", run {result.run_id}" if result.run_id else ""
+    several = "s" if ", " in result.system else ""
     first, last = (clock(time, result.zone) for time in (result.starts, result.ends))
     narrowed = "".join(f", {restriction}" for restriction in result.restrictions)
     return [
         f"{result.report.name}  {result.report.title}",
-        f"System {result.system}{run}{narrowed}, {first} to {last} {result.zone.key},"
+        f"System{several} {result.system}{run}{narrowed}, {first} to {last} {result.zone.key},"
         f" {counted(result.intervals, 'interval')}",
     ]
 

@@ -37,6 +37,21 @@ pytestmark = pytest.mark.slow
             marks=tries("report-order-missing"),
         ),
         pytest.param(
+            "total_util paging_by_time",
+            "total_util",
+            marks=tries("report-metric-mixed"),
+        ),
+        pytest.param(
+            "total_util steal_rate --columns total_util",
+            "total_util steal_rate",
+            marks=tries("metric-option-unsupported"),
+        ),
+        pytest.param(
+            "cpu_util --user LX*",
+            "cpu_util --user LXDB0001",
+            marks=tries("metric-objects-several"),
+        ),
+        pytest.param(
             "paging_by_time --with max",
             "paging_by_time --with max --by 1h",
             marks=tries("report-statistics-unsupported"),
