@@ -136,6 +136,7 @@ _draft_option = functools.partial(click.option, is_eager=True, expose_value=Fals
 )
 @click.option("--columns", metavar="NAMES", help="Show only these, as total_util,emul_util.")
 @click.option("--wide", is_flag=True, help="All columns, also those a terminal has no room for.")
+@click.option("--notes", is_flag=True, help="All notes, also those on layouts and columns.")
 @choice_option(
     "--pager",
     values=("auto", "always", "never"),
@@ -163,6 +164,7 @@ def command(
     plot: Path | None,
     columns: str | None,
     wide: bool,
+    notes: bool,
     pager: str,
     out: Output,
     **narrowed: Any,
@@ -255,21 +257,25 @@ def command(
         reports = [replace(each, notes=(*doubts, *each.notes)) for each in reports]
     else:
         say_notes(doubts)
-    out.write_paged(render_reports(reports, out.format, _screen(out, wide)), pager)
+    out.write_paged(render_reports(reports, out.format, _screen(out, wide, notes)), pager)
 
 
-def _screen(out: Output, wide: bool) -> Screen | None:
-    """The terminal, if the report is printed on one."""
-    if not out.is_screen:
+def _screen(out: Output, wide: bool, notes: bool) -> Screen | None:
+    """How a table is read."""
+    if out.format not in NOTED:
         return None
     from ...reduce.reports.report_text import Screen
     from ...reduce.rules.exceptions import thresholds
 
     limits: Sequence[ColourLimit] = ()
-    if not os.environ.get("NO_COLOR"):
-        with suppress(CpmonError):  # a wrong rule keeps no report from being printed
-            limits = thresholds(settings())
-    return Screen(None if wide else shutil.get_terminal_size().columns, limits)
+    with suppress(CpmonError):  # a wrong rule keeps no report from being printed
+        limits = thresholds(settings())
+    return Screen(
+        shutil.get_terminal_size().columns if out.is_screen and not wide else None,
+        limits,
+        has_colours=out.is_screen and not os.environ.get("NO_COLOR"),
+        is_brief=not notes and out.file is None,
+    )
 
 
 NOTED = ("table", "text", "xlsx")

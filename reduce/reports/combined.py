@@ -180,6 +180,7 @@ def metric_report(
         mean={name: value for part in parts for name, value in part.mean.items()},
         total={name: value for part in parts for name, value in part.total.items()},
         notes=_notes({part.report.name: part.notes for part in parts}),
+        background=_notes({part.report.name: part.background for part in parts}),
         covered=cover,
     )
     if top and not sort:
@@ -326,6 +327,7 @@ def _merged(parts: Mapping[str, ReportResult]) -> ReportResult:
         mean={},
         total={name: sum(filter(None, values)) for name, values in totals.items()},
         notes=_notes({name: each.notes for name, each in parts.items()}),
+        background=_notes({name: each.background for name, each in parts.items()}),
         restrictions=max((each.restrictions for each in results), key=len),
         covered=pa.concat_tables(covered) if len(covered) == len(results) else None,
     )

@@ -108,6 +108,8 @@ def _reason(definition: Report, column: ReportColumn, levels: Levels) -> str:
 
 MULTITHREADING = "6.3.0"
 """The first release with multithreading (two threads on a core)."""
+THREADS = "Processor times are raw times of threads"
+"""How the note on threads begins, which matters for every processor time."""
 THREAD_TIMES = frozenset(
     {
         *("busy_tod", "emulation_tod", "cp_tod", "cp_user_tod", "cp_system_tod", "wait_tod"),
@@ -248,7 +250,7 @@ def thread_notes(
     missing = [row for layout in layouts for row in unplaced(layout) if row.name in THREAD_FIELDS]
     certain = "" if "core" in columns else " if the system runs multithreaded"
     note = (
-        f"Processor times are raw times of threads{certain}: two threads share a core, so that "
+        f"{THREADS}{certain}: two threads share a core, so that "
         "they overstate how much of it is used."
     )
     note += "".join(f" {text}." for name, text in THREAD_COLUMNS.items() if name in columns)

@@ -31,7 +31,7 @@ from ..metrics.report_set import Lines, Report, end_column, reports
 from ..metrics.views import DOUBTS
 from ..reductions.reductions import inferred_notes, reduction, reductions, tables_of
 from .cells import cell_text, utc
-from .layout_notes import dumps_of, layout_notes, levels_of, missing, notes_of
+from .layout_notes import THREADS, dumps_of, layout_notes, levels_of, missing, notes_of
 from .narrowing import NOUNS, Sort, condition_sql, is_of_objects, known_column, objects_of
 from .report_names import find_report
 from .report_sql import (
@@ -66,6 +66,7 @@ class ReportResult:
         mean: column -> value over the whole span, from sums or as a mean of samples; or None.
         total: column -> sum over the whole span, or over all objects.
         notes: what is missing, and what depends on inferred layouts.
+        background: those of them that are about layouts and columns, not about figures shown.
         restrictions: the filters of the report, as text.
         covered: begin and end of each line and the seconds measured in it; none for a log.
     """
@@ -84,6 +85,7 @@ class ReportResult:
     zone: ZoneInfo
     restrictions: tuple[str, ...] = ()
     covered: pa.Table | None = None
+    background: tuple[str, ...] = ()
 
     @property
     def for_programs(self) -> pa.Table:
@@ -327,6 +329,11 @@ def _read(
         *(chosen or table.column_names)
     }
     plain = replace(shown, columns=tuple(c for c in shown.columns if c.name in of_notes))
+    background = (
+        *inferred_notes(tables_of(definition.reduction), dumps.values() if levels else ()),
+        *layout_notes(con, dumps, plain),
+        *notes_of(definition, levels),
+    )
     return ReportResult(
         report=shown,
         system=span.system,
@@ -344,12 +351,11 @@ def _read(
             *_clock_notes(con, dumps),
             *_gap_notes(con, definition, span),
             *missing(plain, table, levels),
-            *inferred_notes(tables_of(definition.reduction), dumps.values() if levels else ()),
-            *layout_notes(con, dumps, plain),
-            *notes_of(definition, levels),
+            *background,
         ),
         zone=zone,
         covered=covered,
+        background=tuple(note for note in background if not note.startswith(THREADS)),
     )
 
 

@@ -233,6 +233,31 @@ def screen(words: list[str], **variables: str) -> Terminal:
         return terminal
 
 
+def test_notes_that_are_not_of_the_figures_shown_are_counted(cpmon: Cpmon, lab: Path):
+    brief = cpmon("report", UTIL, "--store", lab).text
+    assert "* 1 interval left out" in brief and "* Abs share: not known" in brief
+    assert brief.endswith("* 4 more on inferred layouts and more: --notes.\n")
+    whole = cpmon("report", UTIL, "--store", lab, "--notes").text
+    assert "are inferred." in whole and "* Resident pages are those below 2 GB." in whole
+    one = cpmon("report", "system_summary_by_time", "--store", lab).text
+    assert "more" not in one.partition("\n* ")[2], "what is one line is printed"
+
+
+def test_what_is_beyond_a_limit_has_a_mark_without_colours(cpmon: Cpmon, lab: Path, tmp_path: Path):
+    settings = tmp_path / "cpmon.toml"
+    settings.write_text(
+        '[exceptions.busy]\ntitle = "Busy"\nseverity = "critical"\nreduction = "users_by_time"\n'
+        'metric = "cpu_util"\nobject = "{userid}"\nscale = 100\nlimit = 25\n'
+    )
+    words = ("report", UTIL, "--store", lab, "--config", settings, "--columns", "cpu_util,io_rate")
+    lines = {line.split()[0]: line for line in cpmon(*words).text.splitlines()[3:] if line}
+    assert lines["LXWEB001"] == "LXWEB001   25.04!     72.5"
+    assert lines["LXDB0001"] == "LXDB0001   20.61      38.9"
+    assert "* ! is beyond the limit of a rule" in cpmon(*words).text
+    peaks = cpmon(*words, "--with", "max").text
+    assert " 36.78!" in peaks
+
+
 def test_a_terminal_shows_what_fits_and_colours_what_is_beyond_a_limit(lab: Path, tmp_path: Path):
     settings = tmp_path / "cpmon.toml"
     settings.write_text(
