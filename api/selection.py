@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import inspect
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, TypedDict
+from typing import Any, TypedDict, TypeVar
 
 from ..core.errors import CpmonError
 from ..core.grace_period import bounds_of_ends
@@ -129,6 +131,21 @@ class Future(TypedDict, total=False):
     by: str
     threshold: float
     zone: str
+
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def documented(options: type) -> Callable[[Method], Method]:
+    """Lists the options of a selection, with their meanings, in the docstring of a method."""
+
+    def with_options(method: Method) -> Method:
+        meanings = inspect.cleandoc((options.__doc__ or "").partition("Attributes:\n")[2])
+        listed = textwrap.indent(meanings, " " * 12)
+        method.__doc__ = f"{method.__doc__}\n        Options of `selection`:\n{listed}\n        "
+        return method
+
+    return with_options
 
 
 def with_objects(selection: Mapping[str, Any]) -> dict[str, Any]:
