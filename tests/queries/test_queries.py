@@ -52,6 +52,21 @@ def test_six_queries_are_shipped_with_title_description_and_documented_parameter
         assert used == {param.name for param in q.params}
 
 
+@pytest.mark.parametrize("name", query_names())
+def test_a_query_is_of_the_systems_and_the_span_that_are_named(
+    measured: duckdb.DuckDBPyConnection, name: str
+) -> None:
+    everything = run(measured, name)
+    assert run(measured, name, system="L*", since="2000-01-01", until="2100-01-01") == everything
+    for nothing in ({"system": "OTHER"}, {"until": "1950-01-01"}, {"since": "2100-01-01 10:00"}):
+        assert run(measured, name, **nothing) == []
+
+
+def test_busiest_users_of_a_part_of_the_time(measured: duckdb.DuckDBPyConnection) -> None:
+    anna, _ = run(measured, "busiest_users", since=str(minute(1)))
+    assert (anna["measured_s"], anna["total_cpu_s"]) == (30.0, 12.0)
+
+
 def test_busiest_users_add_their_virtual_cpus_but_not_their_time(
     measured: duckdb.DuckDBPyConnection,
 ) -> None:
@@ -189,7 +204,8 @@ def test_a_value_of_another_type_is_named() -> None:
     with pytest.raises(CpmonError) as caught:
         query("busiest_users").bind({"top": "many"})
     assert caught.value.found == "'many'"
-    assert query("busiest_users").bind({"top": "3"}) == {"top": 3, "run": ""}
+    given = query("busiest_users").bind({"top": "3"})
+    assert (given["top"], given["run"]) == (3, "")
 
 
 @pytest.mark.parametrize(
