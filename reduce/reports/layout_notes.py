@@ -18,6 +18,8 @@ from ..metrics.metric import Metric, ReportColumn
 from ..metrics.report_set import Report, metric_of
 from ..reductions.reductions import reduction, tables_of
 
+LONGER = "Longer than the layouts"
+"""How the one note begins that says nothing against the figures that are shown."""
 RELEASE = re.compile(r"\d+(\.\d+)*")
 
 Levels = list[tuple[int, ...]]
@@ -108,8 +110,6 @@ def _reason(definition: Report, column: ReportColumn, levels: Levels) -> str:
 
 MULTITHREADING = "6.3.0"
 """The first release with multithreading (two threads on a core)."""
-THREADS = "Processor times are raw times of threads"
-"""How the note on threads begins, which matters for every processor time."""
 THREAD_TIMES = frozenset(
     {
         *("busy_tod", "emulation_tod", "cp_tod", "cp_user_tod", "cp_system_tod", "wait_tod"),
@@ -217,7 +217,7 @@ def unread_notes(details: Iterable[str], release: str, records: Mapping[str, Lay
     }
     if longer:
         notes.append(
-            f"Longer than the layouts: {'; '.join(longer.values())}. What the other bytes say is"
+            f"{LONGER}: {'; '.join(longer.values())}. What the other bytes say is"
             " not in this report; IBM's pages of that release bring it:"
             f" {', '.join(f'MR{name.upper()}' for name in longer)}."
         )
@@ -250,7 +250,7 @@ def thread_notes(
     missing = [row for layout in layouts for row in unplaced(layout) if row.name in THREAD_FIELDS]
     certain = "" if "core" in columns else " if the system runs multithreaded"
     note = (
-        f"{THREADS}{certain}: two threads share a core, so that "
+        f"Processor times are raw times of threads{certain}: two threads share a core, so that "
         "they overstate how much of it is used."
     )
     note += "".join(f" {text}." for name, text in THREAD_COLUMNS.items() if name in columns)

@@ -31,7 +31,7 @@ from ..metrics.report_set import Lines, Report, end_column, reports
 from ..metrics.views import DOUBTS
 from ..reductions.reductions import inferred_notes, reduction, reductions, tables_of
 from .cells import cell_text, utc
-from .layout_notes import THREADS, dumps_of, layout_notes, levels_of, missing, notes_of
+from .layout_notes import LONGER, dumps_of, layout_notes, levels_of, missing, notes_of
 from .narrowing import NOUNS, Sort, condition_sql, is_of_objects, known_column, objects_of
 from .report_names import find_report
 from .report_sql import (
@@ -329,11 +329,9 @@ def _read(
         *(chosen or table.column_names)
     }
     plain = replace(shown, columns=tuple(c for c in shown.columns if c.name in of_notes))
-    background = (
-        *inferred_notes(tables_of(definition.reduction), dumps.values() if levels else ()),
-        *layout_notes(con, dumps, plain),
-        *notes_of(definition, levels),
-    )
+    inferred = inferred_notes(tables_of(definition.reduction), dumps.values() if levels else ())
+    of_layouts, meanings = layout_notes(con, dumps, plain), notes_of(definition, levels)
+    longer = [note for note in of_layouts if note.startswith(LONGER)]
     return ReportResult(
         report=shown,
         system=span.system,
@@ -351,11 +349,13 @@ def _read(
             *_clock_notes(con, dumps),
             *_gap_notes(con, definition, span),
             *missing(plain, table, levels),
-            *background,
+            *inferred,
+            *of_layouts,
+            *meanings,
         ),
         zone=zone,
         covered=covered,
-        background=tuple(note for note in background if not note.startswith(THREADS)),
+        background=(*inferred, *longer, *meanings),
     )
 
 
