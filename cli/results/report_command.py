@@ -231,10 +231,10 @@ def command(
     meta = click.get_current_context().meta
     if meta.get(NEW) or meta.get(LIKE):
         raise click.UsageError("--new NAME needs --like REPORT, and --like a --new")
-    from ...reduce.reports.combined import check_names, combined_reports
+    from ...reduce.reports.combined import are_metrics, check_names, combined_reports
     from ...reduce.reports.report_names import report_names
 
-    if plot is not None and len(names) > 1:
+    if plot is not None and len(names) > 1 and not are_metrics(names):
         raise click.UsageError("--plot draws one report: name it alone")
     if plot is not None:
         check_target(plot)
@@ -249,7 +249,8 @@ def command(
         from ...reduce.page.plot import plot_report
 
         say_notes(doubts)
-        write_file(plot, plot_report(reports[0], plot.suffix.lower().lstrip("."), chosen))
+        drawn = [name.lower().replace("-", "_") for name in names if are_metrics(names)]
+        write_file(plot, plot_report(reports[0], plot.suffix.lower().lstrip("."), chosen or drawn))
         return
     from ...reduce.reports.report_text import render_reports
 

@@ -120,3 +120,10 @@ def test_programs_ask_the_same(rows: Any, fleet: Path):
     frame = store.report(["total_util", "steal_rate"], system="*", by="1d", statistics="max")
     lines = rows("total_util", "steal_rate", "--system", "*", "--by", "1d", "--with", "max")
     assert frame.get_column("total_util_max").to_list() == [x["total_util_max"] for x in lines]
+
+
+def test_metrics_of_several_reports_are_drawn(cpmon: Cpmon, fleet: Path, tmp_path: Path):
+    words = ("total_util", "steal-rate", "--system", "TEST", "--by", "15m", "--store", fleet)
+    assert cpmon("report", *words, "--plot", tmp_path / "m.svg").status is Status.DONE
+    drawn = (tmp_path / "m.svg").read_text()
+    assert "Steals" in drawn and "Total Util" in drawn
