@@ -332,6 +332,7 @@ def _read(
     inferred = inferred_notes(tables_of(definition.reduction), dumps.values() if levels else ())
     of_layouts, meanings = layout_notes(con, dumps, plain), notes_of(definition, levels)
     longer = [note for note in of_layouts if note.startswith(LONGER)]
+    always = {note.text for note in definition.notes if note.always}
     return ReportResult(
         report=shown,
         system=span.system,
@@ -355,7 +356,7 @@ def _read(
         ),
         zone=zone,
         covered=covered,
-        background=(*inferred, *longer, *meanings),
+        background=(*inferred, *longer, *(note for note in meanings if note not in always)),
     )
 
 
