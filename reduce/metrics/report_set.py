@@ -409,7 +409,9 @@ def _check_columns(entry: ReportKeys, place: str) -> None:
 def _note(note: str | Note, *, always: bool) -> Note:
     """A note, with `{logon}` replaced by what the rule of owners does with a session's begin."""
     if isinstance(note, str):
-        note = Note(Text(note), always=always)
+        note = Note(Text(note))
+    if always:
+        note = msgspec.structs.replace(note, always=True)
     if "{logon}" not in note.text:
         return note
     owner = owner_of(layout("useact"))
