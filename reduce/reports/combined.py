@@ -168,6 +168,11 @@ def metric_report(
         parts[0].report.reduction,
         (end, *dict.fromkeys(of)),
     )
+    absent = [
+        f"{part.report.name} has {part.table.num_rows} of {counted(table.num_rows, 'line')}."
+        for part in parts
+        if part.table.num_rows < table.num_rows
+    ]
     first, cover = parts[0], table.select([BEGIN, END, MEASURED])
     result = replace(
         first,
@@ -179,7 +184,7 @@ def metric_report(
         table=table.select([column.name for column in definition.columns]),
         mean={name: value for part in parts for name, value in part.mean.items()},
         total={name: value for part in parts for name, value in part.total.items()},
-        notes=_notes({part.report.name: part.notes for part in parts}),
+        notes=(*absent, *_notes({part.report.name: part.notes for part in parts})),
         background=_notes({part.report.name: part.background for part in parts}),
         covered=cover,
     )
@@ -315,6 +320,11 @@ def _merged(parts: Mapping[str, ReportResult]) -> ReportResult:
         for name in sums
         if None not in (values := [each.total.get(name) for each in results])
     }
+    absent = [
+        f"{name} has no {', '.join(column.heading for column in lacking)}."
+        for name, each in parts.items()
+        if (lacking := [c for c in columns if c.name not in each.table.column_names])
+    ]
     names = ", ".join(parts) if len(parts) <= 4 else counted(len(parts), "system")
     return replace(
         results[0],
@@ -326,7 +336,7 @@ def _merged(parts: Mapping[str, ReportResult]) -> ReportResult:
         table=table.select([column.name for column in definition.columns]),
         mean={},
         total={name: sum(filter(None, values)) for name, values in totals.items()},
-        notes=_notes({name: each.notes for name, each in parts.items()}),
+        notes=(*absent, *_notes({name: each.notes for name, each in parts.items()})),
         background=_notes({name: each.background for name, each in parts.items()}),
         restrictions=max((each.restrictions for each in results), key=len),
         covered=pa.concat_tables(covered) if len(covered) == len(results) else None,
