@@ -55,6 +55,7 @@ def combined_reports(
         CpmonError: a name is unknown, or a report does not support an option.
     """
     options |= {"settings": settings}
+    columns = [column.lower() for column in columns]
     asked: list[_Asked]
     if are_metrics(names):
         options |= {"sort": sort, "top": top, "columns": columns}

@@ -65,6 +65,15 @@ def test_the_greatest_are_those_of_all_systems(rows: Any):
     assert worst == sorted(every, key=lambda line: line["total_util"], reverse=True)[:4]
 
 
+def test_columns_are_chosen_in_any_case_and_lines_sorted_by_others(rows: Any):
+    words = ("--columns", "CPU_S", "--sort", "io_rate", "--top", 2)
+    for system in ("TEST", "T*"):
+        lines = rows(UTIL, "--system", system, *words)
+        assert {"userid", "cpu_s"} <= {*lines[0]} and "io_rate" not in lines[0], system
+        every = rows(UTIL, "--system", system, "--sort", "io_rate")
+        assert [line["userid"] for line in lines] == [line["userid"] for line in every[:2]]
+
+
 def test_a_total_over_systems_is_of_sums_alone(cpmon: Cpmon, rows: Any, fleet: Path):
     words = ("report", UTIL, "--system", "*", "--columns", "cpu_util,cpu_s", "--store", fleet)
     (total,) = (line for line in cpmon(*words).text.splitlines() if line.startswith("Total"))
