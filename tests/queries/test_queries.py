@@ -40,6 +40,7 @@ def test_queries_are_shipped_with_title_description_and_documented_parameters() 
     assert query_names() == [
         "busiest_users",
         "cache_by_volume",
+        "disk_times",
         "interval_gaps",
         "io_processors",
         "logical_processors",
@@ -297,3 +298,14 @@ def test_a_segment_has_the_levels_of_its_last_sample(empty: duckdb.DuckDBPyConne
     (row,) = run(empty, "saved_segments")
     assert (row["segment"], row["shared_users"], row["resident_pages_below_2g"]) == ("CMS", 7, 80)
     assert (row["dasd_pages"], row["page_reads_per_s"]) == (20, 1.0)
+
+
+def test_parts_of_a_response_are_of_the_ios_that_were_timed(
+    empty: duckdb.DuckDBPyConnection,
+) -> None:
+    disk = {"rdevdev": 0x400, "rdevser": "USER01", "scgssch": 600, "scgcount": 300}
+    times = {"scmirtim": 750, "scmcqtim": 1500, "scmdbtim": None, "scmssch": 0, "scmcount": 0}
+    sampled(empty, "ioddev", {**disk, **times, "pavuses": 30, "pavinelg": 6})
+    assert [list(row.values()) for row in run(empty, "disk_times")] == [
+        ["LAB", "0400", "USER01", 10.0, 0.32, 0.64, None, 0.5, 0.1, 60.0]
+    ]
