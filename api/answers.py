@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from zoneinfo import ZoneInfo
 
 from ..config import Settings
 from ..config.moments import find_zone, parse_line_length
 from ..core.errors import CpmonError, unknown
+from ..core.sql import name as quoted
 from ..core.sql import relation_name
 from ..reduce.explain import Explanation, explain, explanation_table, render_explanation
 from ..reduce.explain.rendering import MOST_LINES
 from ..reduce.page.plot import plot_spec
-from ..reduce.reports.report import ReportResult, report
+from ..reduce.reports.combined import combined_reports
+from ..reduce.reports.report import ReportResult
 from ..reduce.reports.report_text import render_report
 from ..reduce.rules.exceptions import Exceptions, exceptions
 from ..reduce.rules.rendering import render_findings
@@ -25,7 +27,15 @@ from ..store import Store
 from ..store.catalogue.answers import ask
 from ..store.catalogue.connection import Connection
 from ..store.runs.runs import measured_system
-from .selection import Departure, Search, Selection, with_grace, with_objects
+from .selection import (
+    Departure,
+    Search,
+    Selection,
+    documented,
+    with_grace,
+    with_objects,
+    with_times,
+)
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -33,6 +43,9 @@ if TYPE_CHECKING:
     import altair as alt
     import polars as pl
     import pyarrow as pa
+
+
+Frame = TypeVar("Frame", "pl.DataFrame", "pl.LazyFrame")
 
 
 class Answers(ABC):
@@ -55,6 +68,30 @@ class Answers(ABC):
     def sql(self, query: str, **parameters: Any) -> pl.DataFrame:
         """The answer of a query, as of `cpmon query`; parameters by name, as `$top`."""
 
+    def lazy(self, query: str, **parameters: Any) -> pl.LazyFrame:
+        """The answer of a query as a polars LazyFrame, which is asked when it is collected.
+
+        It reads only the columns that are needed; of a dump it is collected before it is closed.
+
+        Raises:
+            CpmonError: see `sql`.
+        """
+        from polars.io.plugins import register_io_source
+
+        def asked(
+            columns: list[str] | None,
+            predicate: pl.Expr | None,
+            rows: int | None,
+            _size: int | None,
+        ) -> Iterator[pl.DataFrame]:
+            listed = ", ".join(map(quoted, columns)) if columns else "*"
+            limit = f" LIMIT {rows}" if rows is not None else ""
+            frame = self.sql(f"SELECT {listed} FROM ({query}){limit}", **parameters)
+            yield frame if predicate is None else frame.filter(predicate)
+
+        schema = self.sql(f"SELECT * FROM ({query}) LIMIT 0", **parameters).schema
+        return register_io_source(asked, schema=schema)
+
     def table(self, name: str) -> pl.DataFrame:
         """All rows of a table or view, as "interval.useact" or "users_by_time".
 
@@ -63,11 +100,13 @@ class Answers(ABC):
         """
         return self.sql(f"FROM {relation_name(name)}")
 
-    def report(self, name: str, **selection: Unpack[Selection]) -> pl.DataFrame:
+    @documented(Selection)
+    def report(self, name: str | Sequence[str], **selection: Unpack[Selection]) -> pl.DataFrame:
         """The lines of a report, unrounded, by time or the greatest object first.
 
         Args:
-            name: of a report, as in `cpmon report --list`.
+            name: of a report, as in `cpmon report --list`; or a list of columns of reports, which
+                are then side by side, a row a time.
             selection: see `Selection`.
 
         Raises:
@@ -75,12 +114,21 @@ class Answers(ABC):
         """
         return as_frame(self._report(name, selection).for_programs)
 
-    def report_text(self, name: str, **selection: Unpack[Selection]) -> str:
-        """The report as `cpmon report` prints it, with its mean line and notes."""
+    @documented(Selection)
+    def report_text(self, name: str | Sequence[str], **selection: Unpack[Selection]) -> str:
+        """The report as `cpmon report` prints it, with its mean line and all notes.
+
+        Args:
+            name: as of `report`.
+            selection: see `Selection`.
+        """
         return render_report(self._report(name, selection)).decode()
 
-    def chart(self, name: str, **selection: Unpack[Selection]) -> alt.Chart:
+    @documented(Selection)
+    def chart(self, name: str | Sequence[str], **selection: Unpack[Selection]) -> alt.Chart:
         """A chart of a report: lines over time, or bars of the greatest objects.
+
+        Charts combine, as `a | b` and `a & b`; their look is that of Altair then.
 
         Args:
             selection: see `Selection`; `columns` are drawn, by default the one that objects are
@@ -91,10 +139,11 @@ class Answers(ABC):
         """
         import altair as alt
 
-        columns = selection.pop("columns", ())
-        return alt.Chart.from_dict(plot_spec(self._report(name, selection), columns))
+        columns = with_times(selection).get("columns", ())
+        given: Selection = {k: v for k, v in selection.items() if k != "columns"}  # type: ignore[assignment]
+        return alt.Chart.from_dict(_combinable(plot_spec(self._report(name, given), columns)))
 
-    def _report(self, name: str, selection: Selection) -> ReportResult:
+    def _report(self, name: str | Sequence[str], selection: Selection) -> ReportResult:
         given = with_objects(with_grace({**self._bounds, **selection}))
         if "by" in given:
             text = given["by"]
@@ -107,8 +156,11 @@ class Answers(ABC):
                     found=repr(text),
                 ) from None
         with self._connected() as connection:
-            return report(connection, name, **given, settings=self._settings)
+            names = [name] if isinstance(name, str) else name
+            (found,) = combined_reports(connection, names, **given, settings=self._settings)
+            return found
 
+    @documented(Departure)
     def explain(self, *, top: int = MOST_LINES, **selection: Unpack[Departure]) -> pl.DataFrame:
         """What was different at a time, and who contributed: a row each, the heaviest first.
 
@@ -127,6 +179,7 @@ class Answers(ABC):
         found = self._explain(selection)
         return render_explanation(found, "text", zone, _checked_top(top)).decode()
 
+    @documented(Search)
     def exceptions(self, **selection: Unpack[Search]) -> pl.DataFrame:
         """What should not be, by rules: a row an episode, the worst severity first, then by time.
 
@@ -165,6 +218,25 @@ class Answers(ABC):
         return find_zone(self._settings.zone(measured_system(self._store, system, run)))
 
 
+def _combinable(spec: dict[str, Any]) -> dict[str, Any]:
+    """A specification without what only the top may have; data stand where they are used."""
+    datasets = spec.pop("datasets", {})
+    for key in ("$schema", "config", "background"):
+        spec.pop(key, None)
+
+    def inline(part: Any) -> Any:
+        if isinstance(part, list):
+            return [inline(each) for each in part]
+        if not isinstance(part, dict):
+            return part
+        if set(part) == {"name"} and part["name"] in datasets:
+            return {"values": datasets[part["name"]]}
+        return {key: inline(value) for key, value in part.items()}
+
+    combinable: dict[str, Any] = inline(spec)
+    return combinable
+
+
 def _checked_top(top: int) -> int:
     """A number of objects or rows; below 0 it would leave out the last ones."""
     if top < 0:
@@ -180,11 +252,23 @@ def answer(connection: Connection, query: str, parameters: Mapping[str, Any]) ->
 
 
 def as_frame(table: pa.Table) -> pl.DataFrame:
-    """An Arrow table as a polars DataFrame; infinite times, and years beyond 9999, make texts."""
+    """An Arrow table as a polars DataFrame, times in UTC.
+
+    Infinite times, and years beyond 9999, make texts.
+    """
     import polars as pl
 
     from ..render.render import without_odd_times
 
     frame = pl.from_arrow(without_odd_times(table))
     assert isinstance(frame, pl.DataFrame)
-    return frame
+    return in_utc(frame)
+
+
+def in_utc(frame: Frame) -> Frame:
+    """A frame whose times are of UTC by their type, as they are by their meaning."""
+    import polars as pl
+
+    kinds = frame.collect_schema().items()
+    naive = [name for name, kind in kinds if isinstance(kind, pl.Datetime) and not kind.time_zone]
+    return frame.with_columns(pl.col(naive).dt.replace_time_zone("UTC"))

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
+from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from ..config import read_settings
 from ..config.definitions import use
@@ -26,7 +27,7 @@ from ..store.catalogue.connection import Connection, connect
 from ..store.dumps.kept_layouts import layouts_of
 from ..store.sandbox.sandbox import Limits
 from .answers import Answers, answer, as_frame
-from .selection import Future, with_objects, with_times
+from .selection import Future, documented, with_objects, with_times
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -67,6 +68,23 @@ class OpenStore(Answers):
         """The names of the reports, also of those of the site."""
         self._use_definitions()
         return sorted(reports())
+
+    def _repr_html_(self) -> str:
+        """The systems of the store, as a notebook shows them."""
+        query = (
+            "SELECT system, count(*) AS dumps, min(first_tod) AS since, max(last_tod) AS until"
+            " FROM meta.dump GROUP BY system ORDER BY system"
+        )
+        return f"<p>{escape(repr(self))}</p>{self.sql(query)._repr_html_()}"
+
+    def close(self) -> None:
+        """Ends its use, as of a dump: a store holds nothing open between two answers."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def _use_definitions(self) -> None:
         """Uses the layouts, reports and metrics of this store: a process has one set of them."""
@@ -124,6 +142,7 @@ class OpenStore(Answers):
                 measure_parts(connection, runs, base, lambda _run: bounds)
             return as_frame(compare_runs(connection, runs, base).to_arrow())
 
+    @documented(Future)
     def forecast(self, metric: str, **selection: Unpack[Future]) -> pl.DataFrame:
         """When a metric meets a threshold, from its kept hours: a row a day or week.
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import inspect
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, TypedDict
+from typing import Any, TypedDict, TypeVar
 
 from ..core.errors import CpmonError
 from ..core.grace_period import bounds_of_ends
@@ -26,11 +28,12 @@ class Selection(TypedDict, total=False):
         cpu: a processor.
         partition: a logical partition.
         by: length of a line: "15m", "1h", "1d", "1w" or "1mo".
-        top: only so many objects, the greatest.
+        top: only so many objects, the greatest; of one, or with none: so many lines, by `sort`.
         each: the greatest of each line instead of the whole span.
         sort: a column that orders the lines.
         where: a condition on the lines, as "cpu_util > 50": on values as they are printed.
         columns: only these columns: a list, or "cpu_util, io_rate".
+        statistics: of the intervals of a line, beside each figure: "max", with its time, "p95".
         shift: only the hours of this shift of the settings.
         zone: time zone of days and hours.
     """
@@ -50,6 +53,7 @@ class Selection(TypedDict, total=False):
     sort: str
     where: str
     columns: Sequence[str] | str
+    statistics: Sequence[str] | str
     shift: str
     zone: str
 
@@ -129,6 +133,21 @@ class Future(TypedDict, total=False):
     zone: str
 
 
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def documented(options: type) -> Callable[[Method], Method]:
+    """Lists the options of a selection, with their meanings, in the docstring of a method."""
+
+    def with_options(method: Method) -> Method:
+        meanings = inspect.cleandoc((options.__doc__ or "").partition("Attributes:\n")[2])
+        listed = textwrap.indent(meanings, " " * 12)
+        method.__doc__ = f"{method.__doc__}\n        Options of `selection`:\n{listed}\n        "
+        return method
+
+    return with_options
+
+
 def with_objects(selection: Mapping[str, Any]) -> dict[str, Any]:
     """A selection with the objects that it names as `objects`."""
     given = dict(selection)
@@ -149,7 +168,7 @@ def with_grace(selection: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def with_times(selection: Mapping[str, Any]) -> dict[str, Any]:
-    """A selection with datetimes where it has times as text, and columns as a list.
+    """A selection with datetimes where it has times as text, and lists of names.
 
     Raises:
         CpmonError: a text is no time.
@@ -166,6 +185,7 @@ def with_times(selection: Mapping[str, Any]) -> dict[str, Any]:
                     expected="a datetime, or as 2006-10-16 13:00 in UTC",
                     found=text,
                 ) from None
-    if isinstance(columns := given.get("columns"), str):
-        given["columns"] = [column.strip() for column in columns.split(",")]
+    for name in ("columns", "statistics"):
+        if isinstance(names := given.get(name), str):
+            given[name] = [each.strip() for each in names.split(",")]
     return given

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import filecmp
+import math
 import os
 import shutil
 import stat
@@ -19,8 +20,10 @@ import numpy as np
 from ..config.settings import InboxSettings
 from ..core.atomic import replacing
 from ..core.errors import CpmonError, StoreError
+from ..ingest.container.compression import LONGEST_MAGIC, compression_of
 from ..ingest.container.control_records import AREA, read_control
 from ..ingest.container.record_index import FRAME
+from ..ingest.container.source import open_source
 from ..store.files.disk import replace_durably
 from .log import ascii_path
 
@@ -30,8 +33,8 @@ Observation = tuple[int, int, float]
 REASON_SUFFIX = ".reason.txt"
 
 
-YOUNG, GROWING = "changed a moment ago", "has changed since the last look"
-"""Reasons why a file is considered incomplete."""
+GROWING = "has changed since the last look"
+"""Reason why a file is considered incomplete."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +106,14 @@ def incomplete(file: Candidate, previous: Observation | None, now: float) -> str
     observed = abs(now - previous[2]) if previous is not None else None
     settle_s = file.inbox.settle.seconds if file.inbox.settle else 0.0
     is_settled = age >= settle_s or (observed is not None and observed >= settle_s)
-    return "" if is_settled or _has_end_of_data(file.path) else YOUNG
+    if is_settled or _has_end_of_data(file.path):
+        return ""
+    since = now - age if age >= 0 else previous[2] if previous is not None else now
+    until = datetime.fromtimestamp(math.ceil(since + settle_s), UTC)
+    return (
+        "has no end-of-data record: complete when it has not changed until"
+        f" {until:%Y-%m-%d %H:%M:%S} UTC (settle = {file.inbox.settle})"
+    )
 
 
 def observe(file: Candidate, previous: Observation | None, now: float) -> Observation:
@@ -114,21 +124,36 @@ def observe(file: Candidate, previous: Observation | None, now: float) -> Observ
 
 
 def _has_end_of_data(path: Path) -> bool:
-    """Whether a plain MONWRITE file ends with an end-of-data record.
+    """Whether a dump, also a compressed one, ends with an end-of-data record of MONWRITE.
 
-    A frame of zeros does not count: a file may have its full size while it is still being copied.
+    A frame of zeros is one, unless another is in front of it: a file may have its full size while
+    it is still being copied.
     """
     try:
         with path.open("rb") as file:
             size = file.seek(0, os.SEEK_END)
-            file.seek(max(0, size - FRAME))
-            last = file.read(FRAME)
-    except OSError:
+            file.seek(0)
+            if compression_of(file.read(LONGEST_MAGIC)) == "none":
+                file.seek(max(0, size - 2 * FRAME))
+                last = file.read(2 * FRAME)
+            else:
+                size, last = _decompressed(path)
+    except (OSError, CpmonError):
         return False
-    frame = np.frombuffer(last, np.uint8)
-    if size % FRAME or len(frame) != FRAME or not frame[:AREA].any() or frame[AREA:].any():
+    if size % FRAME or len(last) != 2 * FRAME:
         return False
-    return read_control(frame) == []
+    before, frame = np.frombuffer(last, np.uint8).reshape(2, FRAME)
+    return bool(before.any()) and not frame[AREA:].any() and read_control(frame) == []
+
+
+def _decompressed(path: Path) -> tuple[int, bytes]:
+    """Size of a dump without its compression, and its last two frames; 0 if it is damaged."""
+    window, last = memoryview(bytearray(1024 * 1024)), b""
+    with open_source(path) as source:
+        source.hashing = False
+        while count := source.readinto(window):
+            last = (last + bytes(window[:count]))[-2 * FRAME :]
+        return (0, b"") if source.damage else (source.size, last)
 
 
 def quarantine(path: Path, folder: Path, reason: str) -> Path:

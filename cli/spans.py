@@ -13,6 +13,7 @@ import click
 
 from ..config.moments import EXAMPLES, TypedSpan, local_text, parse_moment, parse_span
 from ..core.errors import CpmonError
+from ..core.text import is_pattern
 from .options import Parsed, Text, run_option, system_option
 from .output import Command, say
 from .site_settings import opened, settings, store_at
@@ -157,7 +158,8 @@ def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
         doubts: tuple[str, ...] = ()
         if selection["since"] or selection["until"]:
             zone = printed_zone(values.get("zone"), values.get("store"), selection)
-            named = {key: selection[key] for key in ("system", "run")}
+            system = None if is_pattern(selection["system"]) else selection["system"]
+            named = {"system": system, "run": selection["run"]}
             span = read_span(
                 selection["since"],
                 selection["until"],
@@ -182,6 +184,8 @@ def printed_zone(zone: str | None, location: Path | None, selection: Mapping[str
     from ..store.runs.runs import measured_system
 
     system = selection["system"] or None
+    if is_pattern(system):
+        return find_zone(zone or settings().zone(None))
     if not zone and not system and settings().systems and location:
         system = measured_system(Store(location), run_id=selection["run"])
     return find_zone(zone or settings().zone(system))

@@ -76,3 +76,12 @@ def length_of_time(length: timedelta) -> str:
         if seconds >= size and seconds % size == 0:
             return counted(int(seconds // size), noun)
     return counted(seconds, "second")
+
+
+WILD = ("*", "?")
+"""Wildcards of a pattern: any text, any character."""
+
+
+def is_pattern(name: str | None) -> bool:
+    """Whether a name is a pattern of names."""
+    return any(sign in (name or "") for sign in WILD)

@@ -5,6 +5,9 @@
 -- last sample.
 -- param: top = 10 -- how many users
 -- param: run = '' -- only this run; empty for everything in the store
+-- param: system = '*' -- only this system, or those of a pattern
+-- param: since = '1900-01-01' -- only intervals that end after it, UTC
+-- param: until = '9999-01-01' -- only intervals that end up to it, UTC
 WITH sampled AS (
   SELECT u.system, u.vmduser, u.vmdcpuad, u.interval_end, u.seconds,
          u.vmdttime, u.vmdvtime, u.vmdctpvr,
@@ -12,8 +15,11 @@ WITH sampled AS (
            AS virtual_ios
   FROM interval.useact AS u
   LEFT JOIN meta.run AS r ON r.run_id = $run AND r.system = u.system
-  WHERE $run = ''
-     OR ends_within(u.interval_end, r.since, r.until)
+  WHERE ($run = '' OR ends_within(u.interval_end, r.since, r.until))
+    AND u.system GLOB $system
+    AND ends_within(
+      u.interval_end, CAST($since AS TIMESTAMP), CAST($until AS TIMESTAMP)
+    )
 ),
 by_virtual_cpu AS (
   SELECT system, vmduser, vmdcpuad,

@@ -3,10 +3,17 @@
 -- apart than MONITOR was set to (or than usual, where no record says it),
 -- within a dump or between two dumps. No rate is computed across a gap.
 -- param: factor = 1.5 -- a gap is longer than this many usual intervals
+-- param: system = '*' -- only this system, or those of a pattern
+-- param: since = '1900-01-01' -- only intervals that end after it, UTC
+-- param: until = '9999-01-01' -- only intervals that end up to it, UTC
 WITH ends AS (
   SELECT DISTINCT system, interval_end, seconds, usual_s
-  FROM meta.interval
+  FROM meta.interval AS i
   WHERE interval_end IS NOT NULL
+    AND i.system GLOB $system
+    AND ends_within(
+      i.interval_end, CAST($since AS TIMESTAMP), CAST($until AS TIMESTAMP)
+    )
 ),
 measured AS (
   SELECT *,

@@ -3,6 +3,9 @@
 -- and how often the list of available frames below the line was empty. The
 -- rate is not in the classic reports; CP keeps it in SYTRSP_PLSMVB2G.
 -- param: run = '' -- only this run; empty for everything in the store
+-- param: system = '*' -- only this system, or those of a pattern
+-- param: since = '1900-01-01' -- only intervals that end after it, UTC
+-- param: until = '9999-01-01' -- only intervals that end up to it, UTC
 WITH processor AS (
   SELECT s.system,
          s.pfxcpuad AS cpu,
@@ -12,8 +15,11 @@ WITH processor AS (
          sum(s.plsalemp) AS list_empty
   FROM interval.sytrsp AS s
   LEFT JOIN meta.run AS r ON r.run_id = $run AND r.system = s.system
-  WHERE $run = ''
-     OR ends_within(s.interval_end, r.since, r.until)
+  WHERE ($run = '' OR ends_within(s.interval_end, r.since, r.until))
+    AND s.system GLOB $system
+    AND ends_within(
+      s.interval_end, CAST($since AS TIMESTAMP), CAST($until AS TIMESTAMP)
+    )
   GROUP BY ALL
 )
 SELECT system,

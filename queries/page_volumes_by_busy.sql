@@ -4,13 +4,19 @@
 -- slots in use. Above 40 percent busy a page volume makes users wait.
 -- param: top = 20 -- how many volumes
 -- param: run = '' -- only this run; empty for everything in the store
+-- param: system = '*' -- only this system, or those of a pattern
+-- param: since = '1900-01-01' -- only intervals that end after it, UTC
+-- param: until = '9999-01-01' -- only intervals that end up to it, UTC
 WITH chosen AS (
   SELECT DISTINCT i.system, i.interval_end
   FROM meta.interval AS i
   LEFT JOIN meta.run AS r ON r.run_id = $run AND r.system = i.system
   WHERE i.interval_end IS NOT NULL
-    AND ($run = ''
-      OR ends_within(i.interval_end, r.since, r.until))
+    AND ($run = '' OR ends_within(i.interval_end, r.since, r.until))
+    AND i.system GLOB $system
+    AND ends_within(
+      i.interval_end, CAST($since AS TIMESTAMP), CAST($until AS TIMESTAMP)
+    )
 ),
 space AS (
   SELECT system,

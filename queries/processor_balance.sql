@@ -4,6 +4,9 @@
 -- its type in the system. A master processor far above the others serialises
 -- work that only it may do.
 -- param: run = '' -- only this run; empty for everything in the store
+-- param: system = '*' -- only this system, or those of a pattern
+-- param: since = '1900-01-01' -- only intervals that end after it, UTC
+-- param: until = '9999-01-01' -- only intervals that end up to it, UTC
 WITH processor AS (
   SELECT p.system,
          p.cpu,
@@ -16,8 +19,11 @@ WITH processor AS (
          sum(p.seconds) AS measured_s
   FROM processors_by_time AS p
   LEFT JOIN meta.run AS r ON r.run_id = $run AND r.system = p.system
-  WHERE $run = ''
-     OR ends_within(p.interval_end, r.since, r.until)
+  WHERE ($run = '' OR ends_within(p.interval_end, r.since, r.until))
+    AND p.system GLOB $system
+    AND ends_within(
+      p.interval_end, CAST($since AS TIMESTAMP), CAST($until AS TIMESTAMP)
+    )
   GROUP BY p.system, p.cpu
 )
 SELECT system,

@@ -6,12 +6,18 @@
 -- user; nobody is listed for 0.
 -- param: top = 5 -- how many users of each kind
 -- param: run = '' -- only this run; empty for everything in the store
+-- param: system = '*' -- only this system, or those of a pattern
+-- param: since = '1900-01-01' -- only intervals that end after it, UTC
+-- param: until = '9999-01-01' -- only intervals that end up to it, UTC
 WITH used AS (
   SELECT u.system, u.userid, u.seconds, u.cpu_tod, u.ios, u.pages_moved
   FROM users_by_time AS u
   LEFT JOIN meta.run AS r ON r.run_id = $run AND r.system = u.system
-  WHERE $run = ''
-     OR ends_within(u.interval_end, r.since, r.until)
+  WHERE ($run = '' OR ends_within(u.interval_end, r.since, r.until))
+    AND u.system GLOB $system
+    AND ends_within(
+      u.interval_end, CAST($since AS TIMESTAMP), CAST($until AS TIMESTAMP)
+    )
 ),
 found AS (
   SELECT s.system, s.userid, s.samples,
@@ -19,8 +25,11 @@ found AS (
            + s.eligible_samples AS waiting
   FROM user_states_by_time AS s
   LEFT JOIN meta.run AS r ON r.run_id = $run AND r.system = s.system
-  WHERE $run = ''
-     OR ends_within(s.interval_end, r.since, r.until)
+  WHERE ($run = '' OR ends_within(s.interval_end, r.since, r.until))
+    AND s.system GLOB $system
+    AND ends_within(
+      s.interval_end, CAST($since AS TIMESTAMP), CAST($until AS TIMESTAMP)
+    )
 ),
 figure AS (
   SELECT 1 AS place, 'processors' AS kind, system, userid,

@@ -82,3 +82,6 @@ def test_no_page_shows_a_command_that_is_not_run():
     for file in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))):
         for kind, text in FENCE.findall(file.read_text(encoding="utf-8")):
             assert kind == "console" or not re.search(r"^\$ cpmon", text, re.M), (file.name, text)
+    for file in (ROOT / "docs" / "how-to").glob("*.md"):
+        unfenced = FENCE.sub("", file.read_text(encoding="utf-8"))
+        assert not re.search(r"^    cpmon", unfenced, re.M), file.name

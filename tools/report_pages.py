@@ -27,7 +27,9 @@ LINES = {
 }
 
 INTRODUCTION = """\
-`cpmon report NAME --store S` prints a report; `cpmon report --list` names them all.
+`cpmon report NAME --store S` prints a report; `cpmon report --list` names them all. Columns instead
+of reports, as `cpmon report total_util steal_rate users_active --by 1h`, make one table by time: of
+the system, or of one object that is named.
 
 | option | effect |
 |---|---|
@@ -37,7 +39,11 @@ INTRODUCTION = """\
 | `--by 15m` | a line for each part of a day from midnight, `1d`, `1w` or `1mo`; of reports of \
 objects one for each object in it |
 | `--top N` | only the N greatest objects; with `--by` those of the whole span, or of each line \
-(`--top-of line`) |
+(`--top-of line`); of one object, or where there is none, the N greatest lines by `--sort` |
+| `--system 'PROD*'` | the lines of all these systems, each with its system; no mean line, and \
+totals of sums alone |
+| `--with max,p95` | beside each figure the maximum of the intervals of the line, with the time of \
+it, and their 95th percentile |
 | `--user`, `--device`, `--partition` (`--lpar`), `--class`, `--cpu` | follows one: reports of \
 objects show it over time |
 | `--user 'LNX*'`, `--device 0A00-0AFF`, `--class WEB` | only objects like a pattern (`*`, `?`), \
@@ -48,7 +54,9 @@ by their names, values as they are printed (percent, rounded); there are no line
 | `--columns A,B` | only these, behind times and names of objects |
 | `--wide`, `--pager` | a terminal shows the columns that fit, and names the others; what is \
 longer than it is shown page by page; values beyond the limit of an [exception](exceptions.md) \
-have a colour, unless `NO_COLOR` is set |
+have a colour, and without colours a `!` |
+| `--notes` | all notes; without it those on layouts and on what columns mean are counted, where \
+there are several; a file (`-o`) has all |
 | `--tz ZONE` | time zone of the printed times |
 | `--format`, `-o` | text, or the unrounded values as CSV, JSON, Parquet, Markdown, XLSX (2) |
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 import time
 from pathlib import Path
 
@@ -58,7 +60,8 @@ def command(store: Path | None, output: Path) -> None:
     click.echo(f"\nWritten in {time.perf_counter() - started:.0f} s:")
     for file in written:
         click.echo(f"  {file}")
-    click.echo(f"Ask on: cpmon query busiest_users --store {store}")
+    program = "cpmon" if shutil.which("cpmon") else sys.argv[0]
+    click.echo(f"Ask on:\n  {program} query busiest_users --store {store}")
 
 
 def _land(scenario: str, folder: Path, store: Path) -> None:

@@ -89,7 +89,11 @@ _draft_option = functools.partial(click.option, is_eager=True, expose_value=Fals
     type=LINE_LENGTH,
     help="A line for each span of the printed zone, as 15m, 1h, 1d, 1w or 1mo.",
 )
-@click.option("--top", type=click.IntRange(1), help="Only so many objects, the greatest.")
+@click.option(
+    "--top",
+    type=click.IntRange(1),
+    help="Only so many objects, the greatest; of one, or with none: so many lines, by --sort.",
+)
 @choice_option(
     "--top-of",
     values=("span", "line"),
@@ -106,6 +110,14 @@ _draft_option = functools.partial(click.option, is_eager=True, expose_value=Fals
     type=Text(),
     metavar="CONDITION",
     help='Only lines for which it holds, as "cpu_util > 50 and io_rate > 10".',
+)
+@click.option(
+    "--with",
+    "statistics",
+    metavar="NAMES",
+    default="",
+    callback=lambda _context, _option, names: [n.strip() for n in names.split(",") if n.strip()],
+    help="Beside each figure of --by lines and objects: max, with its time, and p95 of intervals.",
 )
 @click.option("--shift", metavar="NAME", help="Only the hours of this shift of the settings.")
 @zone_option
@@ -124,6 +136,7 @@ _draft_option = functools.partial(click.option, is_eager=True, expose_value=Fals
 )
 @click.option("--columns", metavar="NAMES", help="Show only these, as total_util,emul_util.")
 @click.option("--wide", is_flag=True, help="All columns, also those a terminal has no room for.")
+@click.option("--notes", is_flag=True, help="All notes, also those on layouts and columns.")
 @choice_option(
     "--pager",
     values=("auto", "always", "never"),
@@ -151,6 +164,7 @@ def command(
     plot: Path | None,
     columns: str | None,
     wide: bool,
+    notes: bool,
     pager: str,
     out: Output,
     **narrowed: Any,
@@ -169,6 +183,11 @@ def command(
     have pages of their own too, with --user, --device, --cpu, --partition or --class that one;
     tables link them.
 
+    --system 'PROD*' prints the lines of all these systems with their system, times in the default
+    zone of the settings; --top then counts those of all of them, and with --by and several
+    objects those of each. Names of columns instead of reports, as total_util page_rate, make one
+    table of them by time, of the system or of one object.
+
     Several reports stand one below the other, or each on a sheet of an XLSX file.
 
     Upper or lower case, dashes or underscores: all the same. Names of Performance Toolkit and
@@ -182,6 +201,10 @@ def command(
       cpmon report user_resource_util --store perf/ --top 10 --shift prime
       cpmon report user_resource_util --store perf/ --user LINUX001 --by 15m
       cpmon report user_resource_util --store perf/ --user 'LNX*' --by 1h --top 5
+      cpmon report system_summary_by_time --store perf/ --sort total_util --top 5
+      cpmon report system_summary_by_time --store perf/ --by 1d --with max,p95
+      cpmon report total_util steal_rate users_active --store perf/ --by 1h
+      cpmon report chargeback --store perf/ --system 'PROD*' --by 1mo --format csv
       cpmon report FCX112 --store perf/ --top 10
       cpmon report dasd_by_activity --store perf/ --device 0A00-0AFF --where "ssch_rate > 10"
       cpmon report user_paging dasd_by_activity --store perf/ --run 2600NP -o reports.xlsx
@@ -208,26 +231,26 @@ def command(
     meta = click.get_current_context().meta
     if meta.get(NEW) or meta.get(LIKE):
         raise click.UsageError("--new NAME needs --like REPORT, and --like a --new")
-    from ...reduce.reports.report import report
-    from ...reduce.reports.report_names import find_report, report_names
+    from ...reduce.reports.combined import are_metrics, check_names, combined_reports
+    from ...reduce.reports.report_names import report_names
 
-    if plot is not None and len(names) > 1:
+    if plot is not None and len(names) > 1 and not are_metrics(names):
         raise click.UsageError("--plot draws one report: name it alone")
     if plot is not None:
         check_target(plot)
     if not names:
         raise click.UsageError(f"which report? One of {', '.join(report_names())}")
-    for name in names:
-        find_report(name)  # unknown names are rejected before the store is opened
+    check_names(names)  # unknown ones are rejected before the store is opened
     chosen = [part.strip() for part in columns.split(",")] if columns else []
     options |= {**selection, "settings": settings()} | ({} if plot else {"columns": chosen})
     with opened(store) as connection:
-        reports = [report(connection, name, **options) for name in names]
+        reports = combined_reports(connection, names, **options)
     if plot is not None:
         from ...reduce.page.plot import plot_report
 
         say_notes(doubts)
-        write_file(plot, plot_report(reports[0], plot.suffix.lower().lstrip("."), chosen))
+        drawn = [name.lower().replace("-", "_") for name in names if are_metrics(names)]
+        write_file(plot, plot_report(reports[0], plot.suffix.lower().lstrip("."), chosen or drawn))
         return
     from ...reduce.reports.report_text import render_reports
 
@@ -235,21 +258,25 @@ def command(
         reports = [replace(each, notes=(*doubts, *each.notes)) for each in reports]
     else:
         say_notes(doubts)
-    out.write_paged(render_reports(reports, out.format, _screen(out, wide)), pager)
+    out.write_paged(render_reports(reports, out.format, _screen(out, wide, notes)), pager)
 
 
-def _screen(out: Output, wide: bool) -> Screen | None:
-    """The terminal, if the report is printed on one."""
-    if not out.is_screen:
+def _screen(out: Output, wide: bool, notes: bool) -> Screen | None:
+    """How a table is read."""
+    if out.format not in NOTED:
         return None
     from ...reduce.reports.report_text import Screen
     from ...reduce.rules.exceptions import thresholds
 
     limits: Sequence[ColourLimit] = ()
-    if not os.environ.get("NO_COLOR"):
-        with suppress(CpmonError):  # a wrong rule keeps no report from being printed
-            limits = thresholds(settings())
-    return Screen(None if wide else shutil.get_terminal_size().columns, limits)
+    with suppress(CpmonError):  # a wrong rule keeps no report from being printed
+        limits = thresholds(settings())
+    return Screen(
+        shutil.get_terminal_size().columns if out.is_screen and not wide else None,
+        limits,
+        has_colours=out.is_screen and not os.environ.get("NO_COLOR"),
+        is_brief=not notes and out.file is None,
+    )
 
 
 NOTED = ("table", "text", "xlsx")

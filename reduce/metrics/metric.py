@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from ...core.sql import UserSql, exact
@@ -39,6 +39,8 @@ class MetricKind(StrEnum):
 RATIOS = (MetricKind.RATIO, MetricKind.LEVEL_RATIO)
 FIGURES = (*RATIOS, MetricKind.TOTAL, MetricKind.LEVEL)
 """Kinds of what is measured."""
+STATISTICS = ("max", "p95")
+"""What a line can say of its intervals beside their mean."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,8 @@ class ReportColumn:
         whole: the column that it is part of.
         calendar: what times are printed as, which end it: Day, Week or Month; empty for the time.
         part: the column that is part of it.
+        of: the column whose intervals it is a statistic of: their maximum (`max`), its time (`at`)
+            or 95th percentile (`p95`).
     """
 
     name: str
@@ -73,6 +77,23 @@ class ReportColumn:
     whole: str = ""
     calendar: str = ""
     part: str = ""
+    of: ReportColumn | None = None
+    statistic: str = ""
+
+    def with_statistics(self, names: Collection[str]) -> Iterator[ReportColumn]:
+        """The column, and behind it statistics of the intervals of a line: `max`, `p95`."""
+        yield self
+        if self.kind not in FIGURES:
+            return
+        of_it = replace(self, of=self, kind=MetricKind.LEVEL, whole="", part="")
+        for name in (name for name in STATISTICS if name in names):
+            yield replace(
+                of_it, name=f"{self.name}_{name}", label=f"{self.label}|{name}", statistic=name
+            )
+            if name == "max":
+                time = replace(of_it, name=f"{self.name}_max_at", label=f"{self.label}|max at")
+                plain = replace(time, unit="", width=19, form=WHOLE, scale=1, statistic="at")
+                yield replace(plain, kind=MetricKind.LATEST)
 
     @property
     def heading(self) -> str:

@@ -192,12 +192,14 @@ class Lines(StrEnum):
 class Note(Table, frozen=True):
     """A note below a report, printed if a dump may be of one of these CP levels.
 
-    `since` (inclusive) and `before` (exclusive) limit the levels; empty means no limit.
+    `since` (inclusive) and `before` (exclusive) limit the levels; empty means no limit. `always`:
+    also where notes are brief.
     """
 
     text: Text
     since: str = ""
     before: str = ""
+    always: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -366,11 +368,11 @@ def read_reports(documents: Iterable[Document]) -> dict[str, Report]:
     """
     reports: dict[str, Report] = {}
     entries = (
-        (document.place(f"report[{number}]"), entry)
+        (document.place(f"report[{number}]"), entry, document.file != FILE)
         for document in documents
         for number, entry in enumerate(document.read(ReportsKeys).report)
     )
-    for place, entry in entries:
+    for place, entry, is_own in entries:
         if fold(entry.name) in map(fold, reports):
             raise CpmonError("two reports have one name", place=place, found=entry.name)
         _check_columns(entry, place)
@@ -378,7 +380,7 @@ def read_reports(documents: Iterable[Document]) -> dict[str, Report]:
             "columns": tuple(_column(entry.reduction, column, place) for column in entry.columns),
             "keys": tuple(entry.keys),
             "total": tuple(entry.total),
-            "notes": tuple(map(_note, entry.notes)),
+            "notes": tuple(_note(note, always=is_own) for note in entry.notes),
         }
         listed = [column.name for column in keys["columns"]]
         if absent := [name for name in entry.total if name not in listed]:
@@ -404,10 +406,12 @@ def _check_columns(entry: ReportKeys, place: str) -> None:
             )
 
 
-def _note(note: str | Note) -> Note:
+def _note(note: str | Note, *, always: bool) -> Note:
     """A note, with `{logon}` replaced by what the rule of owners does with a session's begin."""
     if isinstance(note, str):
         note = Note(Text(note))
+    if always:
+        note = msgspec.structs.replace(note, always=True)
     if "{logon}" not in note.text:
         return note
     owner = owner_of(layout("useact"))

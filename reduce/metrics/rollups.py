@@ -209,6 +209,29 @@ def _parts(column: ReportColumn) -> Iterator[_Part]:
     yield _Part(f"{name}_max", "The greatest of the intervals.", name, greatest)
 
 
+def statistic_sql(column: ReportColumn, *, rolled: bool) -> str:
+    """SQL of a statistic of intervals over the rows of a line, or over roll-ups of them.
+
+    Of several roll-ups no percentile is known, and of the time of the maximum only the hour.
+    """
+    assert column.of is not None
+    if rolled:
+        value = f"{column.of.name}_max"
+        if column.statistic == "p95":
+            return f"CASE WHEN count(*) = 1 THEN max({column.of.name}_p95) END"
+    else:
+        value = _value(column.of)
+    match column.statistic:
+        case "max":
+            return f"CAST(max({value}) AS DOUBLE)"
+        case "at":  # the first, if it is reached again
+            pair = f"struct_pack(v := {value}, t := -epoch_us({TIME}))"
+            return f"make_timestamp(-max(CASE WHEN {value} IS NOT NULL THEN {pair} END).t)"
+    descending = f"list({value} ORDER BY {value} DESC) FILTER ({value} IS NOT NULL)"
+    rank = f"CAST(1 + count({value}) // {NEARLY_ALL} AS BIGINT)"
+    return f"CAST(list_extract({descending}, {rank}) AS DOUBLE)"
+
+
 def _value(column: ReportColumn) -> str:
     """SQL of the value of an interval; empty if the column is not numeric."""
     match column.kind:

@@ -15,11 +15,12 @@ import msgspec
 
 from ...config import Settings
 from ...core.errors import NothingToReportError
+from ...core.text import is_pattern
 from ..metrics.metric import TIME, MetricKind
 from ..metrics.report_set import Lines, reports
 from ..reductions.reductions import reduction
 from ..reports.cells import cell_text
-from ..reports.narrowing import NOUNS, WILD, WITH_PATTERNS
+from ..reports.narrowing import NOUNS, WITH_PATTERNS
 from ..reports.report import ReportResult, report
 from .chart import column_of
 from .content import (
@@ -167,7 +168,7 @@ def can_be_followed(kind: str, value: Any) -> bool:
     """Whether a value is one object: not unknown, nor a name that would be read as a pattern."""
     if kind not in WITH_PATTERNS:
         return value is not None
-    return bool(value) and not any(sign in value for sign in WILD)
+    return bool(value) and not is_pattern(value)
 
 
 def object_files(objects: Sequence[tuple[str, Any]]) -> dict[tuple[str, Any], str]:

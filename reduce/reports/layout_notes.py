@@ -18,6 +18,8 @@ from ..metrics.metric import Metric, ReportColumn
 from ..metrics.report_set import Report, metric_of
 from ..reductions.reductions import reduction, tables_of
 
+LONGER = "Longer than the layouts"
+"""How the one note begins that says nothing against the figures that are shown."""
 RELEASE = re.compile(r"\d+(\.\d+)*")
 
 Levels = list[tuple[int, ...]]
@@ -215,7 +217,7 @@ def unread_notes(details: Iterable[str], release: str, records: Mapping[str, Lay
     }
     if longer:
         notes.append(
-            f"Longer than the layouts: {'; '.join(longer.values())}. What the other bytes say is"
+            f"{LONGER}: {'; '.join(longer.values())}. What the other bytes say is"
             " not in this report; IBM's pages of that release bring it:"
             f" {', '.join(f'MR{name.upper()}' for name in longer)}."
         )

@@ -11,6 +11,7 @@ import duckdb
 from ...core.errors import CpmonError, unknown
 from ...core.sql import CheckedSql, UserSql
 from ...core.sql import name as quoted
+from ...core.text import is_pattern
 from ...store.catalogue.connection import Connection
 from ...store.runs.classes import OTHER, ClassRule, class_rules, class_sql, like_pattern
 from ...store.sandbox.guard import condition_tree
@@ -28,8 +29,6 @@ NOUNS = {
 """Options that select objects, with a noun for messages."""
 LINES = "report_lines"
 """The relation that a condition filters."""
-WILD = ("*", "?")
-"""Wildcards of a pattern: any text, any character."""
 WITH_PATTERNS = ("user", "class")
 """Options that take patterns; a partition may be called *PHYSICAL*."""
 
@@ -73,7 +72,7 @@ class Objects:
 
     @property
     def _is_pattern(self) -> bool:
-        return self.option in WITH_PATTERNS and any(sign in self.value for sign in WILD)
+        return self.option in WITH_PATTERNS and is_pattern(self.value)
 
     def where(self) -> tuple[str, list[Any]]:
         """The SQL condition, and the values of its parameters."""

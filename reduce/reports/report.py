@@ -26,17 +26,18 @@ from ...core.text import counted, length_of_time
 from ...store.catalogue.connection import point, systems_of, table_of
 from ...store.results.lineage import lineages
 from ...store.scope import Scope
-from ..metrics.metric import TIME, MetricKind
+from ..metrics.metric import STATISTICS, TIME, MetricKind
 from ..metrics.report_set import Lines, Report, end_column, reports
 from ..metrics.views import DOUBTS
 from ..reductions.reductions import inferred_notes, reduction, reductions, tables_of
 from .cells import cell_text, utc
-from .layout_notes import dumps_of, layout_notes, levels_of, missing, notes_of
+from .layout_notes import LONGER, dumps_of, layout_notes, levels_of, missing, notes_of
 from .narrowing import NOUNS, Sort, condition_sql, is_of_objects, known_column, objects_of
 from .report_names import find_report
 from .report_sql import (
     BEGIN,
     COVERAGE,
+    END,
     MEAN,
     MEASURED,
     TOTAL,
@@ -65,8 +66,9 @@ class ReportResult:
         mean: column -> value over the whole span, from sums or as a mean of samples; or None.
         total: column -> sum over the whole span, or over all objects.
         notes: what is missing, and what depends on inferred layouts.
+        background: those of them that are about layouts and columns, not about figures shown.
         restrictions: the filters of the report, as text.
-        covered: begin of each line and the seconds measured in it; none for a log.
+        covered: begin and end of each line and the seconds measured in it; none for a log.
     """
 
     report: Report
@@ -83,6 +85,7 @@ class ReportResult:
     zone: ZoneInfo
     restrictions: tuple[str, ...] = ()
     covered: pa.Table | None = None
+    background: tuple[str, ...] = ()
 
     @property
     def for_programs(self) -> pa.Table:
@@ -93,13 +96,8 @@ class ReportResult:
         table, rows = self.table, self.table.num_rows
         added = {"system": pa.repeat(self.system, rows)}
         if self.covered is not None:
-            begins, ends = self.covered.column(BEGIN), pa.repeat(self.ends, rows)
-            if self.lines is Lines.TIME:
-                ends = table.column(TIME)
-            else:
-                begins = pa.repeat(self.starts, rows)
-            added |= {"begin": begins.cast(ends.type), "end": ends}
-            added["measured_s"] = self.covered.column(MEASURED)
+            columns = {"begin": BEGIN, "end": END, "measured_s": MEASURED}
+            added |= {name: self.covered.column(column) for name, column in columns.items()}
         for name, values in added.items():
             if name not in table.column_names:
                 table = table.append_column(name, values)
@@ -127,6 +125,7 @@ def report(  # noqa: PLR0913 - each is an option of the command
     sort: str | None = None,
     where: str | None = None,
     columns: Sequence[str] = (),
+    statistics: Sequence[str] = (),
     shift: str | None = None,
     zone: str | None = None,
     settings: Settings | None = None,
@@ -145,11 +144,14 @@ def report(  # noqa: PLR0913 - each is an option of the command
             a class, {"cpu": 0}, {"partition": "LPAR1"}. A single object has lines over time.
         by: aggregates intervals into lines of this length, aligned in `zone` to the hour,
             midnight, Monday or the month; reports of objects have a line for each object.
-        top: limits the number of objects, by the order of the report. each: applies the limit to
+        top: limits the number of objects, by the order of the report; of lines by time where there
+            is one object or none, and `sort` says by what. each: applies the limit to
             each line of time instead of the whole span.
         sort: column to order lines by, as `Sort.parse` reads it.
         where: filters lines: an expression over the columns of the report as it prints them.
         columns: shows only these columns, after times and keys, in their order.
+        statistics: of the intervals of each line, beside each figure: "max", with its time, and
+            "p95".
         shift: limits to intervals in the hours of a shift of the settings.
         zone: time zone of the printed times; default from the settings.
 
@@ -171,19 +173,21 @@ def report(  # noqa: PLR0913 - each is an option of the command
     lines_zone = find_zone(zone or site.zone(span.system))
     is_of_time = definition.lines is Lines.TIME or not definition.keys
     over_time = is_of_time or by is not None or _is_one(definition, span)
-    asked = Asked(over_time, by, lines_zone.key, top=top, each=each)
-    shown = _shown(definition, over_time, by)
+    of_times = over_time and (not definition.keys or _is_one(definition, span))
+    asked = Asked(over_time, by, lines_zone.key, top=top, each=each, of_times=of_times)
+    shown = _shown(definition, over_time, by, statistics)
     if sort:
         asked = replace(asked, sort=Sort.parse(sort, shown))
     if where:
         asked = replace(asked, where=condition_sql(con, UserSql(where), shown))
     chosen = [known_column(column, shown) for column in columns]
-    _check_lines(definition, span, asked)
+    _check_lines(definition, asked)
+    _check_statistics(definition, asked, statistics)
     begin = None if definition.reduction in _since_when() else span.since
     point(con, Scope(span.system, begin, span.until))
-    result = _read(con, definition, shown, span, asked, lines_zone)
+    result = _read(con, definition, shown, span, asked, lines_zone, chosen)
     result = replace(result, restrictions=_restrictions(definition, result, span, asked, where))
-    result = _only(result, chosen) if chosen else result
+    result = only(result, chosen) if chosen else result
     if zone is None and not site.has_zone(span.system):
         return replace(result, notes=(*result.notes, *_zone_hint(con, result)))
     return result
@@ -195,7 +199,21 @@ def _since_when() -> frozenset[str]:
     return frozenset(each.name for each in lineages(reductions()) if each.tells_since_when)
 
 
-def _check_lines(definition: Report, span: Span, asked: Asked) -> None:
+def _check_statistics(definition: Report, asked: Asked, statistics: Sequence[str]) -> None:
+    """Check that statistics are known, and that lines have several intervals."""
+    for name in statistics:
+        if name not in STATISTICS:
+            raise unknown("statistic", name, STATISTICS)
+    is_single = definition.lines is Lines.ROW or (asked.over_time and asked.by is None)
+    if statistics and is_single:
+        raise CpmonError(
+            f"a line of {definition.name} has no maximum: it is of one interval",
+            code="report-statistics-unsupported",
+            remedy="add --by, as --by 1h, or leave --with out",
+        )
+
+
+def _check_lines(definition: Report, asked: Asked) -> None:
     """Check that the report supports the requested lines."""
     by, top = asked.by, asked.top
     if isinstance(by, timedelta) and by < timedelta(minutes=1):
@@ -214,20 +232,14 @@ def _check_lines(definition: Report, span: Span, asked: Asked) -> None:
             code="report-by-unsupported",
             remedy="leave --by out",
         )
-    if top is not None and (not definition.keys or _is_one(definition, span)):
-        raise CpmonError(
-            f"{definition.name} has lines by time",
-            code="report-top-unsupported",
-            remedy="leave --top out",
-        )
     is_ranked = definition.sort or asked.sort or definition.lines is Lines.ROW
     if top is not None and not is_ranked:
         raise CpmonError(
             f"{definition.name} has no order of its own",
             code="report-order-missing",
-            remedy="say by --sort COLUMN which objects are the greatest",
+            remedy="say by --sort COLUMN which lines are the greatest",
         )
-    if asked.each and (top is None or not asked.over_time):
+    if asked.each and (top is None or not asked.over_time or asked.of_times):
         raise CpmonError(
             "--top-of line is about --top of lines by time",
             code="report-top-of-unsupported",
@@ -273,11 +285,18 @@ def _read(
     span: Span,
     asked: Asked,
     zone: ZoneInfo,
+    chosen: Collection[str],
 ) -> ReportResult:
     if definitions().has_view(definition.reduction) and definition.lines is not Lines.ROW:
         _check_keys(con, definition, span)
     over_time = asked.over_time
     source, source_notes = source_of(con, definition, span, asked.by, zone)
+    if source.is_rolled and any(column.of for column in shown.columns):
+        source_notes = (
+            *source_notes,
+            "Of roll-ups the time of a maximum is the end of its hour, and a line of several hours"
+            " has no 95th percentile.",
+        )
     table = _lines(con, shown, span, source, asked)
     is_empty = bool(asked.where) and not table.num_rows
     if is_empty:  # what is said of all lines stands in each of them
@@ -293,10 +312,9 @@ def _read(
     table = table.drop_columns(list(OF_ALL)).slice(0, 0 if is_empty else None)
     covered = None
     if definition.lines is not Lines.ROW:
-        covered = table.select([BEGIN, MEASURED])
-        table = table.drop_columns(covered.column_names)
+        covered, table = _covered(table, over_time, starts, ends)
     shown, table = _known(shown, table)
-    if asked.where or (asked.top and not is_of_objects(definition)):
+    if asked.where or (asked.top and (asked.of_times or not is_of_objects(definition))):
         means, totals = {}, {}  # they would include lines that are not shown
     of_one = not is_of_objects(definition) or (
         _is_one(definition, span) and _objects(shown, table) == 1
@@ -307,6 +325,14 @@ def _read(
         mean, total = {}, _numbers(shown, totals)
     dumps = dumps_of(con, span.system, starts, ends)
     levels = levels_of(dumps.values())
+    of_notes = {column.name for column in shown.columns if not column.of} & {
+        *(chosen or table.column_names)
+    }
+    plain = replace(shown, columns=tuple(c for c in shown.columns if c.name in of_notes))
+    inferred = inferred_notes(tables_of(definition.reduction), dumps.values() if levels else ())
+    of_layouts, meanings = layout_notes(con, dumps, plain), notes_of(definition, levels)
+    longer = [note for note in of_layouts if note.startswith(LONGER)]
+    always = {note.text for note in definition.notes if note.always}
     return ReportResult(
         report=shown,
         system=span.system,
@@ -323,14 +349,28 @@ def _read(
             *known_notes(coverage, doubts),
             *_clock_notes(con, dumps),
             *_gap_notes(con, definition, span),
-            *missing(shown, table, levels),
-            *inferred_notes(tables_of(definition.reduction), dumps.values() if levels else ()),
-            *layout_notes(con, dumps, shown),
-            *notes_of(definition, levels),
+            *missing(plain, table, levels),
+            *inferred,
+            *of_layouts,
+            *meanings,
         ),
         zone=zone,
         covered=covered,
+        background=(*inferred, *longer, *(note for note in meanings if note not in always)),
     )
+
+
+def _covered(
+    table: pa.Table, over_time: bool, starts: datetime, ends: datetime
+) -> tuple[pa.Table, pa.Table]:
+    """What each line covers, and the lines without it; by object they cover all of the span."""
+    begins, end = table.column(BEGIN), pa.repeat(ends, table.num_rows)
+    if over_time:
+        end = table.column(TIME)
+    else:
+        begins = pa.repeat(starts, table.num_rows)
+    covered = {BEGIN: begins.cast(end.type), END: end, MEASURED: table.column(MEASURED)}
+    return pa.table(covered), table.drop_columns([BEGIN, MEASURED])
 
 
 def _lines(
@@ -401,11 +441,14 @@ def _objects(shown: Report, table: pa.Table) -> int:
     return int(table.group_by(list(shown.keys)).aggregate([]).num_rows)
 
 
-def _shown(definition: Report, over_time: bool, by: LineLength | None) -> Report:
+def _shown(
+    definition: Report, over_time: bool, by: LineLength | None, statistics: Collection[str]
+) -> Report:
     """The report with the column of times if lines are times, without it if they are objects."""
     if definition.lines is Lines.ROW:
         return definition
-    columns = tuple(c for c in definition.columns if c.name != TIME)
+    listed_columns = (c for c in definition.columns if c.name != TIME)
+    columns = tuple(each for c in listed_columns for each in c.with_statistics(statistics))
     if over_time:
         listed = next((c for c in definition.columns if c.name == TIME), end_column())
         end = end_column(by)
@@ -454,7 +497,8 @@ def _restrictions(
         restrictions.append(f"shift {span.shift.name}")
     if by is not None:
         restrictions.append(f"by {by if isinstance(by, str) else length_of_time(by)}")
-    if asked.top and _objects(definition, result.table) >= asked.top:
+    lines = result.table.num_rows if asked.of_times else _objects(definition, result.table)
+    if asked.top and lines >= asked.top:
         restrictions.append(f"the first {asked.top}{' of each line' if asked.each else ''}")
     if asked.sort is not None:
         restrictions.append(f"by {asked.sort.column}")
@@ -463,12 +507,18 @@ def _restrictions(
     return tuple(restrictions)
 
 
-def _only(result: ReportResult, chosen: Collection[str]) -> ReportResult:
+def only(result: ReportResult, chosen: Collection[str]) -> ReportResult:
     """The result with times, keys and the selected columns, in their order."""
     shown = result.report
     always = [c.name for c in shown.columns if c.name in (TIME, *shown.keys)]
     by_name = {column.name: column for column in shown.columns}  # without columns that are all NULL
-    names = [name for name in dict.fromkeys([*always, *chosen]) if name in by_name]
+    wanted = dict.fromkeys([*always, *chosen])
+    names = [
+        each
+        for name in wanted
+        for each, column in by_name.items()
+        if each == name or (column.of and column.of.name == name and each not in wanted)
+    ]
     return replace(
         result,
         report=replace(shown, columns=tuple(by_name[name] for name in names)),

@@ -137,7 +137,7 @@ def find_report(name: str) -> Report:
     report = own[fold(foreign.report)]
     texts = [f"{foreign.label} of {foreign.product.full_name} is {report.name} here"]
     texts += [f"without: {foreign.missing}"] if foreign.state is State.PART else []
-    note = Note(Text(f"{', '.join(texts)}."))
+    note = Note(Text(f"{', '.join(texts)}."), always=True)
     return replace(report, lines=foreign.lines or report.lines, notes=(*report.notes, note))
 
 

@@ -29,6 +29,7 @@ from ..metrics.rollups import (
     hours,
     known_of,
     rollup_of,
+    statistic_sql,
     sum_of,
     time_of,
 )
@@ -39,8 +40,8 @@ COVERED, TIMED = "covered", "_timed"
 MEAN, TOTAL, COVERAGE, DOUBTS = "_mean", "_total", "_coverage", "_doubts"
 _LINE, _CONSUMED = "_line", "_consumed"
 """Columns of the query that no report prints: the time of a line, and what an object consumed."""
-BEGIN, MEASURED = "_begin", "_measured"
-"""Columns for programs: when a line begins, and the seconds that were measured in it."""
+BEGIN, END, MEASURED = "_begin", "_end", "_measured"
+"""Columns for programs: when a line begins and ends, and the seconds measured in it."""
 ELAPSED = ("seconds", "system_seconds")
 """Elapsed times that all objects of an interval share: counted once for several objects."""
 TIMES = ("seconds", "samples")
@@ -143,6 +144,7 @@ class Asked:
         sort: the order; by default by time, or by the sort column of the report.
         top: maximum number of objects, over the whole span or in each line of time.
         each: `top` applies to each line of time.
+        of_times: `top` is a number of lines of time, as there is one object, or none.
         where: SQL query over `LINES` with the lines that meet a condition on printed values.
     """
 
@@ -152,12 +154,15 @@ class Asked:
     sort: Sort | None = None
     top: int | None = None
     each: bool = False
+    of_times: bool = False
     where: str = ""
 
     def order(self, report: Report) -> list[str]:
         """ORDER BY expressions over the lines."""
         keys = [quoted(key) for key in report.keys]
         greatest = [self.ranking(report).sql] if self.sort or report.sort else []
+        if self.top and self.of_times:
+            return [self.ranking(report).sql, _LINE, *keys]
         if self.over_time and (self.top or (is_of_objects(report) and not self.sort)):
             return [_LINE, *greatest, *keys]
         if self.sort or not (self.over_time or report.lines is Lines.ROW):
@@ -185,7 +190,7 @@ def lines_sql(
         line = end if asked.over_time else "NULL"
         groups = [*([end] if asked.over_time else []), *report.keys]
         where += " AND seconds IS NOT NULL"
-        if asked.top and asked.over_time and not asked.each:
+        if asked.top and asked.over_time and not (asked.each or asked.of_times):
             where += f" AND {_among_greatest(report, source, asked, where)}"
             values = [*values, *values]
         where += f" GROUP BY {', '.join(groups)}"
@@ -206,7 +211,7 @@ def lines_sql(
         ranking = ", ".join([asked.ranking(report).sql, *map(quoted, report.keys)])
         number = f"row_number() OVER (PARTITION BY {_LINE} ORDER BY {ranking})"
         limit = f" QUALIFY {number} <= {asked.top}"
-    elif asked.top and (report.lines is Lines.ROW or not asked.over_time):
+    elif asked.top and (report.lines is Lines.ROW or not asked.over_time or asked.of_times):
         order[-1] += f" LIMIT {asked.top}"
     without = ", ".join([_LINE, *map(quoted, hidden)])
     return f"SELECT * EXCLUDE ({without}) FROM ({lines}){limit} ORDER BY {', '.join(order)}", values
@@ -370,6 +375,8 @@ def _terms(column: ReportColumn, *, rolled: bool) -> tuple[str, str]:
 def line_sql(column: ReportColumn, *, rolled: bool = False) -> str:
     """The expression of a column over the rows of one line, or over the sums of roll-ups."""
     name, over, factor = column.name, column.over, column.factor
+    if column.of is not None:
+        return statistic_sql(column, rolled=rolled)
     match column.kind:
         case MetricKind.RATIO | MetricKind.LEVEL_RATIO:
             amount, divisor = _terms(column, rolled=rolled)

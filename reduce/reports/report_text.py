@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -41,10 +42,23 @@ class ColourLimit:
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """A terminal: `width` limits the columns, and the first threshold exceeded gives the colour."""
+    """How a table is read, on a terminal or as plain text.
+
+    Attributes:
+        width: limits the columns.
+        thresholds: values beyond one have its colour, that of the first exceeded; or a mark.
+        has_colours: whether there are colours.
+        is_brief: whether notes about layouts and columns are counted, where there are several.
+    """
 
     width: int | None = None
     thresholds: Sequence[ColourLimit] = ()
+    has_colours: bool = True
+    is_brief: bool = False
+
+
+MARK = "!"
+"""Behind a value beyond a threshold, where there are no colours."""
 
 
 def render_reports(
@@ -108,20 +122,40 @@ def _text(result: ReportResult, screen: Screen) -> str:
         )
         for head, texts, last in zip(heads, cells, below, strict=True)
     ]
-    least, result_notes = [column.width for column in columns], list(result.notes)
+    least, result_notes = [column.width for column in columns], _notes(result, screen)
+    coloured = list(_coloured(result, columns, screen.thresholds))
+    head, last = ([False] * count for count in (height + 1, len(below[0]) + bool(below[0])))
+    # A mask of values becomes one of the column with its heading and the lines below.
+    colours = [
+        (number, pa.concat_arrays([pa.array(head), mask, pa.array(last, pa.bool_())]), colour)
+        for number, mask, colour in coloured
+        if pc.any(mask).as_py()
+    ]
+    if not screen.has_colours:
+        for number in {number for number, *_ in colours}:
+            beyond = [mask for n, mask, _ in colours if n == number]
+            marks = pc.if_else(functools.reduce(pc.or_, beyond), MARK, " ")
+            blocks[number] = pc.binary_join_element_wise(blocks[number], marks, "")
+        if colours:
+            result_notes.append(f"{MARK} is beyond the limit of a rule of cpmon exceptions.")
     count = _fitting(result, widths_of(blocks, least), screen.width)
     if count < len(columns):
         absent = ", ".join(column.name for column in columns[count:])
         result_notes.append(f"Without what this terminal has no room for: {absent} (--wide).")
-    # A mask of values becomes one of the column with its heading and the lines below.
-    head, last = ([False] * count for count in (height + 1, len(below[0]) + bool(below[0])))
-    colours = [
-        (number, pa.concat_arrays([pa.array(head), mask, pa.array(last, pa.bool_())]), colour)
-        for number, mask, colour in _coloured(result, columns[:count], screen.thresholds)
-    ]
+    colours = [each for each in colours if each[0] < count and screen.has_colours]
     lines = text_lines(blocks[:count], left[:count], least[:count], colours=colours)
     notes = ["", *bullets(result_notes)] if result_notes else []
     return "\n".join([*report_heading(result), "", *lines, *notes]) + "\n"
+
+
+def _notes(result: ReportResult, screen: Screen) -> list[str]:
+    """The notes; in brief those that matter for the figures, and how many others there are."""
+    others = {*result.background} & {*result.notes}
+    if not screen.is_brief or len(others) < 2:
+        return list(result.notes)
+    inferred = " on inferred layouts and more" if any("inferred" in n for n in others) else ""
+    shown = [note for note in result.notes if note not in others]
+    return [*shown, f"{len(others)} more{inferred}: --notes."]
 
 
 def _fitting(result: ReportResult, widths: Sequence[int], width: int | None) -> int:
@@ -142,18 +176,24 @@ def _coloured(
     result: ReportResult, columns: Sequence[ReportColumn], thresholds: Sequence[ColourLimit]
 ) -> Iterator[tuple[int, pa.Array, str]]:
     """Numbers of columns with the mask of values beyond a threshold, and its colour."""
-    table, numbers = result.table, {column.name: n for n, column in enumerate(columns)}
+    table = result.table
     nothing = pa.array([False] * table.num_rows, pa.bool_())
-    painted = dict.fromkeys(numbers.values(), nothing)
-    for threshold in thresholds:
-        number, needed = numbers.get(threshold.metric), {*threshold.least}
+    painted = dict.fromkeys(range(len(columns)), nothing)
+    judged = (  # a maximum by the limit of what it is the maximum of
+        (number, column, threshold)
+        for threshold in thresholds
+        for number, column in enumerate(columns)
+        if threshold.metric
+        in (column.name, column.of and column.statistic == "max" and column.of.name)
+    )
+    for number, column, threshold in judged:
         is_of_report = threshold.reduction == result.report.reduction
-        if number is None or not (is_of_report and needed.issubset(table.column_names)):
+        if not (is_of_report and {*threshold.least}.issubset(table.column_names)):
             continue
-        values = pc.multiply(table.column(threshold.metric), threshold.scale)
+        values = pc.multiply(table.column(column.name), threshold.scale)
         mask = (pc.greater if threshold.is_highest else pc.less)(values, threshold.limit)
-        for column, least in threshold.least.items():
-            mask = pc.and_(mask, pc.greater_equal(table.column(column), least))
+        for name, least in threshold.least.items():
+            mask = pc.and_(mask, pc.greater_equal(table.column(name), least))
         mask = pc.and_not(pc.fill_null(mask, False).combine_chunks(), painted[number])
         painted[number] = pc.or_(painted[number], mask)
         yield number, mask, threshold.colour
@@ -162,11 +202,12 @@ def _coloured(
 def report_heading(result: ReportResult) -> list[str]:
     """Two lines: name and title; system, run, filters, span and time zone."""
     run = f", run {result.run_id}" if result.run_id else ""
+    several = "s" if ", " in result.system else ""
     first, last = (clock(time, result.zone) for time in (result.starts, result.ends))
     narrowed = "".join(f", {restriction}" for restriction in result.restrictions)
     return [
         f"{result.report.name}  {result.report.title}",
-        f"System {result.system}{run}{narrowed}, {first} to {last} {result.zone.key},"
+        f"System{several} {result.system}{run}{narrowed}, {first} to {last} {result.zone.key},"
         f" {counted(result.intervals, 'interval')}",
     ]
 

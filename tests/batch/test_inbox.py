@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import os
 from pathlib import Path
 
 import pytest
 
-from cpmon.batch.inbox import GROWING, YOUNG, Candidate, candidates, incomplete, observe
+from cpmon.batch.inbox import GROWING, Candidate, candidates, incomplete, observe
 from cpmon.config.settings import InboxSettings
 from cpmon.config.values import Duration
 from tests.batch.fleet import hourly
@@ -28,16 +30,37 @@ def test_a_file_that_was_left_alone_for_long_is_complete(tmp_path: Path):
     assert incomplete(found, None, NOW) == ""
 
 
-def test_a_young_file_is_complete_if_it_ends_with_an_end_of_data_record(tmp_path: Path):
-    assert incomplete(candidate(tmp_path / "a.mon", WHOLE, 5), None, NOW) == ""
+YOUNG = (
+    "has no end-of-data record: complete when it has not changed until 2027-01-15 08:09:55 UTC"
+    " (settle = 10m)"
+)
 
 
 @pytest.mark.parametrize(
     "data",
-    [WHOLE[:-4096], WHOLE[:-4096] + bytes(4096), WHOLE + b"x", b"", WHOLE[:100]],
-    ids=["no end", "zeros", "not whole frames", "empty", "short"],
+    [WHOLE, WHOLE[:-4096] + bytes(4096), gzip.compress(WHOLE), bz2.compress(WHOLE)],
+    ids=["plain", "zeros", "gzip", "bzip2"],
 )
-def test_a_young_file_without_such_an_end_waits(tmp_path: Path, data: bytes):
+def test_a_young_file_is_complete_if_it_ends_with_an_end_of_data_record(
+    tmp_path: Path, data: bytes
+):
+    assert incomplete(candidate(tmp_path / "a.mon", data, 5), None, NOW) == ""
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        WHOLE[:-4096],
+        WHOLE[:-8192] + bytes(8192),
+        WHOLE + b"x",
+        b"",
+        WHOLE[:100],
+        gzip.compress(WHOLE)[:-9],
+        gzip.compress(WHOLE[:-4096]),
+    ],
+    ids=["no end", "not written yet", "not whole frames", "empty", "short", "cut", "gzip"],
+)
+def test_a_young_file_without_such_an_end_waits_and_says_until_when(tmp_path: Path, data: bytes):
     assert incomplete(candidate(tmp_path / "a.mon", data, 5), None, NOW) == YOUNG
 
 
@@ -51,8 +74,8 @@ def test_a_file_that_differs_from_the_last_look_waits_however_old_it_is(tmp_path
 def test_a_file_from_the_future_is_complete_once_it_was_seen_unchanged_for_long(tmp_path: Path):
     found = candidate(tmp_path / "a.mon", WHOLE[:5000], -86_400)
     first = observe(found, None, NOW)
-    assert incomplete(found, None, NOW) == YOUNG
-    assert incomplete(found, first, NOW + 599) == YOUNG
+    assert "until 2027-01-15 08:10:00 UTC" in incomplete(found, None, NOW)
+    assert "until 2027-01-15 08:10:00 UTC" in incomplete(found, first, NOW + 599)
     assert observe(found, first, NOW + 599) == first
     assert incomplete(found, first, NOW + 600) == ""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import gc
 import inspect
 import json
 import subprocess
@@ -32,11 +33,13 @@ Answers.sql(query, parameters)
 Dump.sql(query, parameters)
 OpenStore(path, config, create)
 Answers.chart(name, selection)
+OpenStore.close()
 OpenStore.compare(table, runs, base, since, until)
 Answers.exceptions(selection)
 Answers.exceptions_text(selection)
 Answers.explain(top, selection)
 Answers.explain_text(top, selection)
+Answers.lazy(query, parameters)
 OpenStore.forecast(metric, selection)
 OpenStore.forecast_text(metric, selection)
 OpenStore.ingest(dump, system, release)
@@ -135,7 +138,9 @@ def test_records_and_times_are_chosen():
     with api.read(DUMP, ["SYTRSP", "mtrsys"], since=since) as dump:
         assert list(dump) == ["sytrsp", "mtrsys"]
         times = dump["sytrsp"].pl()["interval_end"].unique().dt.truncate("1m").to_list()
-        assert sorted(times) == [datetime(2001, 11, 13, 14, minute) for minute in (2, 3)]  # noqa: DTZ001
+        assert sorted(times) == [
+            datetime(2001, 11, 13, 14, minute, tzinfo=UTC) for minute in (2, 3)
+        ]
         assert dump["mtrsys"].pl().height == 1  # configuration holds until it changes
         # SQL sees the intervals before the span as well: counters are compared with them.
         (bounded,) = dump.sql(
@@ -203,6 +208,75 @@ def test_a_chart_is_one_of_altair(perf: Path):
     chart = api.open(perf).chart("PROCESSORS_BY_TIME", run="2600NP", columns=["total_util"])
     spec = chart.to_dict()
     assert type(chart).__module__.startswith("altair") and "2600NP" in json.dumps(spec["title"])
+
+
+def test_charts_combine(perf: Path):
+    store = api.open(perf)
+    lines = store.chart("PROCESSORS_BY_TIME", run="2600NP", columns="total_util")
+    bars = store.chart("USER_RESOURCE_UTIL", run="2600NP", top=3)
+    both = (lines | bars).to_dict()
+    assert len(both["hconcat"]) == 2 and "LINUX319" in json.dumps(both)
+    assert len((lines & bars).to_dict()["vconcat"]) == 2
+
+
+def test_times_are_of_utc_by_their_type(perf: Path):
+    store, utc = api.open(perf), pl.Datetime("us", "UTC")
+    frames = [
+        store.report("PAGING_BY_TIME", run="2600NP"),
+        store.table("interval.sytrsp"),
+        store.sql("SELECT interval_end FROM users_by_time"),
+        store.lazy("SELECT interval_end FROM users_by_time").collect(),
+    ]
+    with api.read(DUMP, ["sytrsp"]) as dump:
+        frames += [dump["sytrsp"].pl(), dump["sytrsp"].lazy().collect()]
+    assert {frame["interval_end"].dtype for frame in frames} == {utc}
+
+
+def test_the_help_of_a_method_lists_its_options():
+    for method in (api.OpenStore.report, api.OpenStore.chart, api.Dump.report_text):
+        listed = inspect.getdoc(method) or ""
+        assert 'by: length of a line: "15m"' in listed and "shift: only the hours" in listed
+    assert "horizon: the end" in (inspect.getdoc(api.OpenStore.forecast) or "")
+    assert "against: compare with" in (inspect.getdoc(api.OpenStore.explain) or "")
+
+
+def test_a_lazy_frame_outlives_its_dump_whose_folder_goes_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with api.read(DUMP, ["sytrsp"]) as dump:
+        rows = dump["sytrsp"].lazy()
+        whole = dump["sytrsp"].pl()
+    one = rows.filter(pl.col("pfxcpuad") == 0).select("tod", "pfxcpuad")
+    assert one.collect().equals(whole.filter(pl.col("pfxcpuad") == 0).select("tod", "pfxcpuad"))
+    assert [*tmp_path.iterdir()]
+    del rows, one, dump
+    gc.collect()
+    assert not [*tmp_path.iterdir()]
+
+
+def test_an_answer_is_asked_when_it_is_collected(perf: Path):
+    query = "SELECT * FROM users_by_time WHERE system = $system"
+    rows = api.open(perf).lazy(query, system="TIMER")
+    most = rows.filter(pl.col("userid") == "LINUX319").select(pl.col("cpu_util").max())
+    frame = api.open(perf).sql(query, system="TIMER").filter(pl.col("userid") == "LINUX319")
+    assert most.collect().item() == frame["cpu_util"].max()
+    with pytest.raises(api.CpmonError):
+        api.open(perf).lazy("SELECT * FROM nothere")
+
+
+def test_several_dumps_are_read_as_one():
+    other = ROOT / "sample-data" / "linux-dasd-mdc" / "M11.mon.zst"
+    with api.read([DUMP, other], ["sytrsp"]) as both, api.read(other, ["sytrsp"]) as one:
+        assert set(both["sytrsp"].pl()["system"]) == {"TIMER", "MDCACHE"}
+        alone = both.report("SYSTEM_SUMMARY_BY_TIME", system="MDCACHE")
+        assert alone.equals(one.report("SYSTEM_SUMMARY_BY_TIME"))
+
+
+def test_what_is_inside_is_shown_in_a_notebook(perf: Path):
+    with api.open(perf) as store, api.read(DUMP, ["sytrsp"]) as dump:
+        assert "TIMER" in store._repr_html_() and "28" in dump._repr_html_()
+        assert "pfxcpuad" in dump["sytrsp"]._repr_html_()
 
 
 def test_errors_have_a_code_and_parts(perf: Path):

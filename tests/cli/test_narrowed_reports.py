@@ -176,10 +176,43 @@ def test_lines_are_ordered_and_columns_chosen(rows: Any, cpmon: Cpmon, lab: Path
         assert cpmon("report", UTIL, *wrong, "--store", lab).status is Status.USAGE
 
 
+def test_the_greatest_lines_of_a_time_are_by_a_column(rows: Any, cpmon: Cpmon, lab: Path):
+    every = rows("paging_by_time")
+    greatest = sorted(every, key=lambda line: -line["steal_rate"])
+    assert rows("paging_by_time", "--sort", "steal_rate", "--top", 5) == greatest[:5]
+    words = ("paging_by_time", "--sort", "steal_rate", "--top", 5)
+    printed = cpmon("report", *words, "--store", lab).text
+    assert "the first 5, by steal_rate" in printed and "Mean" not in printed
+    of_user = rows(UTIL, "--user", "LXDB0001")
+    most = max(of_user, key=lambda line: line["io_rate"])
+    assert rows(UTIL, "--user", "LXDB0001", "--sort", "io_rate", "--top", 1) == [most]
+
+
+def test_a_line_has_the_maximum_of_its_intervals_and_its_time(rows: Any, cpmon: Cpmon, lab: Path):
+    every = rows("system_summary_by_time")
+    words = ("--by", "1h", "--with", "max,p95", "--columns", "total_util")
+    (line,) = rows("system_summary_by_time", *words)
+    assert [*line][1:5] == ["total_util", *(f"total_util_{n}" for n in ("max", "max_at", "p95"))]
+    ranked = sorted(every, key=lambda row: row["total_util"], reverse=True)
+    assert line["total_util_max"] == ranked[0]["total_util"]
+    assert line["total_util_max_at"] == ranked[0]["interval_end"]
+    assert line["total_util_p95"] == ranked[3]["total_util"]  # the fourth of 60
+    query = "FROM rollup.users_by_time WHERE level = 'hour' AND shift = ''"
+    rolled = {
+        row["userid"]: row for row in cpmon("query", query, "--store", lab, "--format", "json").rows
+    }
+    for row in rows(UTIL, "--with", "max, p95"):
+        for name in ("cpu_util_max", "io_rate_p95", "cpu_s_max"):
+            assert row[name] == pytest.approx(rolled[row["userid"]][name]), name
+    for wrong in ("median", "max,p9"):
+        assert cpmon("report", UTIL, "--with", wrong, "--store", lab).status is Status.USAGE
+
+
 def test_a_week_of_objects_comes_from_roll_ups(cpmon: Cpmon, lab: Path, tmp_path: Path):
     store = tmp_path / "store"
     shutil.copytree(lab, store)
-    words = ("report", UTIL, "--by", "1w", "--top", 3, "--format", "json", "--store", store)
+    words = ("report", UTIL, "--by", "1w", "--top", 3, "--with", "max,p95")
+    words = (*words, "--format", "json", "--store", store)
     before = cpmon(*words).rows
     assert cpmon("reduce", "users_by_time", "--store", store).status is Status.DONE
     keep = ("--keep", "interval=1d", "--as-of", "2003-06-01")
@@ -189,6 +222,8 @@ def test_a_week_of_objects_comes_from_roll_ups(cpmon: Cpmon, lab: Path, tmp_path
     assert users(after.rows) == users(before)
     for old, new in zip(before, after.rows, strict=True):
         assert new["cpu_s"] == pytest.approx(old["cpu_s"])
+        assert new["cpu_util_max"] == pytest.approx(old["cpu_util_max"])
+        assert old["cpu_util_max_at"] < new["cpu_util_max_at"] == "2003-05-06T09:00:00.000000Z"
 
 
 def screen(words: list[str], **variables: str) -> Terminal:
@@ -197,6 +232,31 @@ def screen(words: list[str], **variables: str) -> Terminal:
     with Terminal(command, {**environment, "LINES": "100", **variables}) as terminal:
         assert terminal.end() == Status.DONE, terminal.screen
         return terminal
+
+
+def test_notes_that_are_not_of_the_figures_shown_are_counted(cpmon: Cpmon, lab: Path):
+    brief = cpmon("report", UTIL, "--store", lab).text
+    assert "* 1 interval left out" in brief and "* Abs share: not known" in brief
+    assert brief.endswith("* 4 more on inferred layouts and more: --notes.\n")
+    whole = cpmon("report", UTIL, "--store", lab, "--notes").text
+    assert "are inferred." in whole and "* Resident pages are those below 2 GB." in whole
+    one = cpmon("report", "system_summary_by_time", "--store", lab).text
+    assert "more" not in one.partition("\n* ")[2], "what is one line is printed"
+
+
+def test_what_is_beyond_a_limit_has_a_mark_without_colours(cpmon: Cpmon, lab: Path, tmp_path: Path):
+    settings = tmp_path / "cpmon.toml"
+    settings.write_text(
+        '[exceptions.busy]\ntitle = "Busy"\nseverity = "critical"\nreduction = "users_by_time"\n'
+        'metric = "cpu_util"\nobject = "{userid}"\nscale = 100\nlimit = 25\n'
+    )
+    words = ("report", UTIL, "--store", lab, "--config", settings, "--columns", "cpu_util,io_rate")
+    lines = {line.split()[0]: line for line in cpmon(*words).text.splitlines()[3:] if line}
+    assert lines["LXWEB001"] == "LXWEB001   25.04!     72.5"
+    assert lines["LXDB0001"] == "LXDB0001   20.61      38.9"
+    assert "* ! is beyond the limit of a rule" in cpmon(*words).text
+    peaks = cpmon(*words, "--with", "max").text
+    assert " 36.78!" in peaks
 
 
 def test_a_terminal_shows_what_fits_and_colours_what_is_beyond_a_limit(lab: Path, tmp_path: Path):

@@ -13,6 +13,7 @@ from tests.reduce import conftest as shared
 from tests.reduce.catalogue import TOD_SECOND, insert, minute
 
 con, laboratory = shared.con, shared.laboratory
+empty, nothing = shared.empty, shared.nothing
 
 
 @pytest.fixture
@@ -35,13 +36,19 @@ def run(con: duckdb.DuckDBPyConnection, name: str, **given: str | float) -> list
     return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
 
 
-def test_six_queries_are_shipped_with_title_description_and_documented_parameters() -> None:
+def test_queries_are_shipped_with_title_description_and_documented_parameters() -> None:
     assert query_names() == [
         "busiest_users",
+        "cache_by_volume",
+        "disk_times",
         "interval_gaps",
+        "io_processors",
+        "logical_processors",
+        "messages_by_user",
         "moves_2g_by_processor",
         "page_volumes_by_busy",
         "processor_balance",
+        "saved_segments",
         "top_users",
     ]
     for q in queries():
@@ -50,6 +57,21 @@ def test_six_queries_are_shipped_with_title_description_and_documented_parameter
         assert len(q.description) > 40
         used = set(re.findall(r"\$(\w+)", q.sql))
         assert used == {param.name for param in q.params}
+
+
+@pytest.mark.parametrize("name", query_names())
+def test_a_query_is_of_the_systems_and_the_span_that_are_named(
+    measured: duckdb.DuckDBPyConnection, name: str
+) -> None:
+    everything = run(measured, name)
+    assert run(measured, name, system="L*", since="2000-01-01", until="2100-01-01") == everything
+    for nothing in ({"system": "OTHER"}, {"until": "1950-01-01"}, {"since": "2100-01-01 10:00"}):
+        assert run(measured, name, **nothing) == []
+
+
+def test_busiest_users_of_a_part_of_the_time(measured: duckdb.DuckDBPyConnection) -> None:
+    anna, _ = run(measured, "busiest_users", since=str(minute(1)))
+    assert (anna["measured_s"], anna["total_cpu_s"]) == (30.0, 12.0)
 
 
 def test_busiest_users_add_their_virtual_cpus_but_not_their_time(
@@ -189,7 +211,8 @@ def test_a_value_of_another_type_is_named() -> None:
     with pytest.raises(CpmonError) as caught:
         query("busiest_users").bind({"top": "many"})
     assert caught.value.found == "'many'"
-    assert query("busiest_users").bind({"top": "3"}) == {"top": 3, "run": ""}
+    given = query("busiest_users").bind({"top": "3"})
+    assert (given["top"], given["run"]) == (3, "")
 
 
 @pytest.mark.parametrize(
@@ -204,3 +227,85 @@ def test_a_file_without_its_comments_is_an_error(text: str, problem: str) -> Non
     with pytest.raises(CpmonError, match=problem) as caught:
         parse("mine.sql", text)
     assert str(caught.value.place).startswith("mine.sql")
+
+
+def sampled(con: duckdb.DuckDBPyConnection, table: str, *counted: dict[str, object]) -> None:
+    """Insert an interval without deltas, then intervals of 60 s with these."""
+    for n, row in enumerate(({}, *counted)):
+        key = {"system": "LAB", "interval_end": minute(n), "seconds": 60.0 if n else None}
+        insert(con, f"interval.{table}", {**key, **row})
+
+
+def test_hits_of_a_cache_are_those_of_the_volume_behind_a_subchannel(
+    empty: duckdb.DuckDBPyConnection,
+) -> None:
+    reads = {"nr_read_normal": 300, "nr_read_normal_hits": 240, "nr_read_seq": 0}
+    writes = {"nr_write_normal": 200, "nr_write_seq": 100, "nr_write_fast_normal_hits": 150}
+    rest = {"rdevsid": 7, "nr_read_seq_hits": 0, "nr_write_fast_seq_hits": 75}
+    sampled(empty, "iodcad", {**reads, **writes, **rest}, {**reads, **writes, **rest})
+    disk = {"rdevsid": 7, "rdevdev": 0x400, "rdevser": "USER01"}
+    sampled(empty, "ioddev", disk, disk)
+    (row,) = run(empty, "cache_by_volume")
+    assert (row["device"], row["volume"], row["requests_per_s"]) == ("0400", "USER01", 10.0)
+    assert (row["read_hit_percent"], row["write_hit_percent"]) == (80.0, 75.0)
+    assert (row["sequential_hit_percent"], row["measured_s"]) == (None, 120.0)
+
+
+def test_an_io_processor_is_busy_as_often_as_it_was_found_so(
+    empty: duckdb.DuckDBPyConnection,
+) -> None:
+    found = {"csciopid": 1, "cscmdbc": 25, "cscmdic": 75, "cscmdsc": 600, "cscmdpi": 300}
+    met = {"cscmdcb": 6, "cscmdsb": 0, "cscmdub": 60, "cscmddb": 3}
+    sampled(empty, "prciop", {**found, **met})
+    assert list(run(empty, "io_processors")[0].values())[1:] == [
+        *(1, 25.0, 10.0, 5.0, 1.0, 0.0, 10.0, 0.5, 60.0)
+    ]
+
+
+def test_a_logical_processor_is_busy_while_it_is_dispatched(
+    empty: duckdb.DuckDBPyConnection,
+) -> None:
+    about = {"lcupname": "PROD", "lcucpuid": 2, "lcxcptyp": "CP", "lcucwght": 70}
+    sampled(empty, "sytcup_cpu", {**about, "lcucactm": 30_000_000, "lcuclptm": 29_400_000})
+    assert run(empty, "logical_processors") == [
+        {
+            **{"system": "LAB", "partition_name": "PROD", "address": 2, "type": "CP"},
+            **{"weight": 70, "busy_percent": 50.0, "overhead_percent": 1.0, "measured_s": 60.0},
+        }
+    ]
+
+
+def test_messages_are_those_of_all_virtual_processors(empty: duckdb.DuckDBPyConnection) -> None:
+    kinds = ("vmdisevm", "vmdistvm", "vmdisuvm", "vmdvsevm", "vmdvstvm", "vmdvsuvm", "vmdx98ct")
+    for cpu in (0, 1):
+        counts = dict(zip(kinds, (10, 20, 30, 6, 0, 0, 3), strict=True))
+        sampled(empty, "useact", {"vmduser": "TCPIP", "vmdcpuad": cpu, **counts})
+    sampled(empty, "useact", {"vmduser": "SILENT", "vmdcpuad": 0, **dict.fromkeys(kinds, 0)})
+    assert [list(row.values()) for row in run(empty, "messages_by_user")] == [
+        ["LAB", "TCPIP", 2.0, 0.2, 0.1, 60.0],
+        ["LAB", "SILENT", 0.0, 0.0, 0.0, 60.0],
+    ]
+
+
+def test_a_segment_has_the_levels_of_its_last_sample(empty: duckdb.DuckDBPyConnection) -> None:
+    about = {"sntname": "CMS", "sdfidnum": 12, "sntusrex": 0, "sntstrct": 500, "asccspst": 0}
+    sampled(
+        empty,
+        "stoshr",
+        {**about, "sntusrsh": 5, "ascctprs": 90, "ascctpgs": 10, "asccspgr": 120},
+        {**about, "sntusrsh": 7, "ascctprs": 80, "ascctpgs": 20, "asccspgr": 0},
+    )
+    (row,) = run(empty, "saved_segments")
+    assert (row["segment"], row["shared_users"], row["resident_pages_below_2g"]) == ("CMS", 7, 80)
+    assert (row["dasd_pages"], row["page_reads_per_s"]) == (20, 1.0)
+
+
+def test_parts_of_a_response_are_of_the_ios_that_were_timed(
+    empty: duckdb.DuckDBPyConnection,
+) -> None:
+    disk = {"rdevdev": 0x400, "rdevser": "USER01", "scgssch": 600, "scgcount": 300}
+    times = {"scmirtim": 750, "scmcqtim": 1500, "scmdbtim": None, "scmssch": 0, "scmcount": 0}
+    sampled(empty, "ioddev", {**disk, **times, "pavuses": 30, "pavinelg": 6})
+    assert [list(row.values()) for row in run(empty, "disk_times")] == [
+        ["LAB", "0400", "USER01", 10.0, 0.32, 0.64, None, 0.5, 0.1, 60.0]
+    ]

@@ -34,7 +34,11 @@ START = datetime(2001, 11, 13, 10, 0)  # noqa: DTZ001  (the catalogue has UTC wi
 TOD_SECOND = 4_096_000_000
 """TOD units in a second."""
 
-READ = {name for reduction in reductions() for name in reduction.reads if "." in name}
+READ = {name for reduction in reductions() for name in reduction.reads if "." in name} | {
+    "interval.prciop",
+    "interval.stoshr",
+}
+"""What reductions read, and shipped queries beside them."""
 META = tuple(
     sorted(
         {f"meta.{name}" for name in ("interval", "run", "dump", "finding", "reduced", *TABLES)}

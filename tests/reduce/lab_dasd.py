@@ -61,9 +61,10 @@ def _disks(con: duckdb.DuckDBPyConnection) -> None:
     sampled(
         con,
         "ioddev",
-        {"rdevdev": 0x400, "rdevsid": 7, "rdevser": "USER01"},
+        {"rdevdev": 0x400, "rdevsid": 7, "rdevser": "USER01", "rdevlcnt": 3},
         {
             **{**first, "rdevmcia": 120, "hfrdevct": 30, "hfctio": 6},
+            **{"rdevrdct": 400, "rdevwrct": 200},
             # Half of them were timed; the counts of 16 bits have wrapped.
             **{"scgssch": 600, "scgcount": 300, "scmssch": 88, "scmcount": 44},
         },

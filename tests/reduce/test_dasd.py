@@ -34,7 +34,8 @@ def test_times_of_a_disk_are_scaled_to_all_its_ios(con: duckdb.DuckDBPyConnectio
         **{"pending_ms": 0.64, "disconnect_ms": 2.56, "connect_ms": 1.28, "service_ms": 4.48},
         # 0.2 I/Os wait in 60 s: 12 s of 600 I/Os.
         **{"response_ms": 24.48, "queue_length": 0.2, "busy_util": 0.0448},
-        **{"starts": 600, "avoided": 120},
+        **{"unit_queue_ms": 0.32, "read_share": 2 / 3, "links": 3},
+        **{"starts": 600, "avoided": 120, "reads": 400, "transfers": 600},
         **{"pending_seconds": 0.384, "disconnect_seconds": 1.536, "connect_seconds": 0.768},
         **{"active_seconds": None, "busy_seconds": 2.688, "unit_queue_seconds": 0.192},
         **{"response_seconds": 14.688, "queued_samples": 6, "queue_samples": 30},

@@ -27,6 +27,8 @@ from cpmon.reduce.reports.report_text import render_report
         ("fcx114", "USER_STATES"),
         ("UStat", "USER_STATES"),
         ("FCX126", "LPAR"),
+        ("FCX306", "LPAR"),
+        ("fcx101", "SYSTEM_SUMMARY_BY_TIME"),
         ("lpar", "LPAR"),
         ("SyssumLG", "SYSTEM_SUMMARY_BY_TIME"),
         ("redisp", "SYSTEM_SUMMARY_BY_TIME"),

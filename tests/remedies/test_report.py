@@ -32,12 +32,29 @@ pytestmark = pytest.mark.slow
             marks=tries("report-top-of-unsupported"),
         ),
         pytest.param(
-            "paging_by_time --top 3", "paging_by_time", marks=tries("report-top-unsupported")
+            "paging_by_time --top 3",
+            "paging_by_time --top 3 --sort steal_rate",
+            marks=tries("report-order-missing"),
         ),
         pytest.param(
-            "user_resource_util --user LXDB0001 --top 3",
-            "user_resource_util --user LXDB0001",
-            marks=tries("report-top-unsupported"),
+            "total_util paging_by_time",
+            "total_util",
+            marks=tries("report-metric-mixed"),
+        ),
+        pytest.param(
+            "total_util steal_rate --columns total_util",
+            "total_util steal_rate",
+            marks=tries("metric-option-unsupported"),
+        ),
+        pytest.param(
+            "cpu_util --user LX*",
+            "cpu_util --user LXDB0001",
+            marks=tries("metric-objects-several"),
+        ),
+        pytest.param(
+            "paging_by_time --with max",
+            "paging_by_time --with max --by 1h",
+            marks=tries("report-statistics-unsupported"),
         ),
         pytest.param(
             "system_summary_by_time --user LXDB0001",

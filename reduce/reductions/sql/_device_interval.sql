@@ -13,6 +13,9 @@ WITH counted AS (
          complete_sum(greatest(scgssch, scmssch)) AS starts,
          complete_sum(greatest(scgcount, scmcount)) AS timed,
          complete_sum(rdevmcia) AS avoided,
+         complete_sum(rdevrdct) AS reads,
+         complete_sum(rdevwrct) AS writes,
+         MAX(CAST(rdevlcnt AS BIGINT)) AS links,
          CAST(SUM(scmfptim) AS DOUBLE) * 128e-6 AS pending,
          CAST(SUM(scmddtim) AS DOUBLE) * 128e-6 AS disconnect,
          CAST(SUM(scmcntim) AS DOUBLE) * 128e-6 AS connected,
@@ -34,6 +37,9 @@ scaled AS (
          seconds,
          starts,
          avoided,
+         reads,
+         writes,
+         links,
          pending,
          disconnect,
          connected,
@@ -61,6 +67,12 @@ SELECT system,
        starts,
        -- I/Os that the minidisk cache saved. NULL at a first sample.
        avoided,
+       -- I/Os that read (RDEVRDCT). NULL at a first sample.
+       reads,
+       -- I/Os that read or wrote (RDEVRDCT, RDEVWRCT). NULL at a first sample.
+       reads + writes AS transfers,
+       -- Links of users to minidisks on the device.
+       links,
        -- Function pending, seconds. NULL at a first sample, or if no I/O was
        -- timed.
        FLOOR(pending * untimed * 4294967296e0 + 5e-1) / 4294967296e0

@@ -24,6 +24,12 @@ SELECT d.system,
        d.starts,
        -- I/Os that the minidisk cache saved. NULL without an IODDEV delta.
        d.avoided,
+       -- I/Os that read (RDEVRDCT). NULL without an IODDEV delta.
+       d.reads,
+       -- I/Os that read or wrote. NULL without an IODDEV delta.
+       d.transfers,
+       -- Links of users to minidisks on the device, at the end of the interval.
+       d.links,
        -- Function pending, seconds. NULL without timed I/Os.
        d.pending_seconds,
        -- Disconnected, seconds. NULL without timed I/Os.
