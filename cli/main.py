@@ -70,6 +70,7 @@ COMMANDS = {
     "slice": ("dump.rewrite", "Write a part of a dump as a dump of its own."),
     "merge": ("dump.rewrite", "Write several dumps of one system as one."),
     "ingest": ("store", "Land dumps in a store."),
+    "follow": ("store", "Land what comes from a device, a pipe or a file that grows."),
     "runs": ("store", "List the runs of a store, or define one."),
     "classes": ("store", "Say which users belong together."),
     "reduce": ("store", "Compute the reductions of a store and keep their results."),
