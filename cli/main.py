@@ -83,6 +83,7 @@ COMMANDS = {
     "batch": ("store", "Land what arrives, reduce and report, unattended."),
     "store": ("store", "See what a store holds, keep it in order."),
     "query": ("results", "Ask a store by SQL, or by the name of a query."),
+    "top": ("top", "Show the last interval of a system on a screen, as they land."),
     "serve": ("shell", "Show the pages of a store in a browser, made when asked for."),
     "notebook": ("shell", "Copy a notebook for analysts beside a store, and open it."),
     "shell": ("shell", "Ask a store by SQL at a prompt."),

@@ -224,6 +224,7 @@ LIKE = {
         "check",
         "doctor",
         "notebook",
+        "top",
         "exceptions",
         "explain",
         "forecast",
