@@ -17,7 +17,7 @@ from ..site_settings import settings
 if TYPE_CHECKING:
     from datetime import timedelta
 
-    from ...ingest import Landed
+    from ...ingest import Code, Landed
 
 
 @click.command("follow")
@@ -57,25 +57,32 @@ def command(
     from ...store import Store
 
     place, worst = Store(store, create=True), Status.DONE
+    told: set[Code] = set()
     options: dict[str, Any] = {"system": system, "release": release, "container": container}
     options["idle_s"] = None if idle is None else idle.total_seconds()
     if fallback := settings().release(system):
         options["fallback_release"] = fallback
     try:
         for landed in follow(source, place, PATTERNS, **options):
-            worst = worse(worst, _report(landed))
+            worst = worse(worst, _report(landed, told))
     finally:
         place.discard_unused()
     return worst
 
 
-def _report(landed: Landed) -> Status:
-    """Print what landed and its findings; returns the status of these."""
+def _report(landed: Landed, told: set[Code]) -> Status:
+    """Print what landed and its findings; returns the status of these.
+
+    Args:
+        told: codes that have been printed: those that are worth knowing are printed once.
+    """
     about = landed.about
     rows = counted(sum(about["rows"].values()), "row")
     until = (about["last_tod"] or "no record")[: len("2001-12-18 10:00:00")]
     say(f"{landed.system} {until}: {counted(about['intervals'], 'interval')}, {rows}")
     for code, count in sorted(landed.findings.counts.items(), key=lambda item: item[0].name):
-        detail = landed.findings.first(code).detail
-        say(f"  {code.severity}: {code.name} x {count:,}: {detail}", err=True)
+        if code not in told or code.severity != "info":
+            detail = landed.findings.first(code).detail
+            say(f"  {code.severity}: {code.name} x {count:,}: {detail}", err=True)
+        told.add(code)
     return status_of(landed.findings.worst)

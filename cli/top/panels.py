@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -38,6 +38,8 @@ EXCEPTIONS = "exceptions"
 SUBJECTS = (*PANELS, EXCEPTIONS)
 REACH = timedelta(hours=24)
 """How far back one can look from the last interval."""
+AGAIN = timedelta(hours=1)
+"""What is read again when something has landed: it may be late."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,7 @@ class Watched:
 
     def __init__(self, store: Store, settings: Settings, system: str | None = None) -> None:
         self._store, self._settings, self._system = store, settings, system
+        self._known: list[Interval] = []
 
     @property
     def version(self) -> str:
@@ -103,11 +106,12 @@ class Watched:
 
     @property
     def system(self) -> str | None:
-        """The system that is shown: the one asked for, else the last that landed."""
-        if self._system is not None:
-            return self._system
-        last = max(self._store.dumps(), key=lambda dump: dump.first_end or "", default=None)
-        return last.system if last else None
+        """The system that is shown: the one asked for, else the last that had landed at first."""
+        if self._system is None:
+            dumps = self._store.dumps()
+            last = max(dumps, key=lambda dump: dump.first_end or "", default=None)
+            self._system = last.system if last else None
+        return self._system
 
     @contextmanager
     def _connected(self) -> Iterator[Connection]:
@@ -116,25 +120,16 @@ class Watched:
             yield connection
 
     def intervals(self) -> list[Interval]:
-        """The intervals of the last day, in order."""
+        """The intervals of the last day, in order; of those known before the last hour is read."""
         days = [d for dump in self._store.dumps() if dump.system == self.system for d in dump.days]
         if not days:
             return []
-        midnight = datetime.combine(max(days), datetime.min.time(), UTC)
-        with self._connected() as connection:
-            try:
-                result = self._report(connection, SYSTEM, midnight - REACH)
-            except NothingToReportError:
-                return []
-        lines = lines_of(result)
-        assert result.covered is not None
-        begins = result.covered.column(BEGIN).to_pylist()
-        ends = result.table.column(TIME).to_pylist()
-        rows = zip(*(texts.to_pylist() for texts in lines.cells), strict=True)
-        return [
-            Interval(begin, end, dict(zip(lines.heads, row, strict=True)))
-            for begin, end, row in zip(begins, ends, rows, strict=True)
-        ]
+        midnight = datetime.combine(max(days), datetime.min.time())
+        since = self._known[-1].end - AGAIN if self._known else midnight - REACH
+        with self._connected() as connection, suppress(NothingToReportError):
+            new = _intervals_of(self._report(connection, SYSTEM, since))
+            self._known = [each for each in self._known if each.end < new[0].end] + new
+        return [*self._known]
 
     def subject(self, name: str, interval: Interval) -> Lines:
         """The lines of a subject in an interval."""
@@ -214,6 +209,18 @@ class Watched:
 
 def _value(value: float | None) -> str:
     return "" if value is None else f"{value:,.6g}"
+
+
+def _intervals_of(result: ReportResult) -> list[Interval]:
+    lines = lines_of(result)
+    assert result.covered is not None
+    begins = result.covered.column(BEGIN).to_pylist()
+    ends = result.table.column(TIME).to_pylist()
+    rows = zip(*(texts.to_pylist() for texts in lines.cells), strict=True)
+    return [
+        Interval(begin, end, dict(zip(lines.heads, row, strict=True)))
+        for begin, end, row in zip(begins, ends, rows, strict=True)
+    ]
 
 
 def lines_of(result: ReportResult) -> Lines:

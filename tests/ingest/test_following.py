@@ -23,6 +23,8 @@ from cpmon.ingest.container.arriving import Arrival, device_arrivals
 from cpmon.ingest.container.source import Device
 from cpmon.ingest.following import Follower, follow
 from cpmon.store import Store, connect
+from cpmon.store.check import drop
+from cpmon.store.dumps.compaction import compact, months
 from tests.dumps import dump, fields, interval
 from tests.ingest.container.test_monreader_device import Driver
 from tests.scenarios import SCENARIOS, Scenario, capture
@@ -176,6 +178,20 @@ def test_parts_of_a_day_are_put_together(
 
     assert len(store.dumps()) == 1
     assert relations(store) == relations(ingested(tmp_path, b"".join(chunks)))
+
+
+def test_parts_of_several_days_are_merged_by_month_and_dropped_as_one(store: Store, tmp_path: Path):
+    chunks = sets(1, 2, 1441, 1442, 28801, 28802)
+    land(store, live(*chunks))
+    assert len(store.dumps()) == 3
+    compact(store, months(store))
+
+    assert relations(store) == relations(ingested(tmp_path, b"".join(chunks)))
+    assert [dump.is_merged for dump in store.dumps()] == [True, True, False]
+    assert land(store, live(*chunks)) == []
+    assert len(drop(store, [store.dumps()[0].whole[:12]])) == 3
+    assert store.dumps() == ()
+    assert len(land(store, live(*chunks))) == 7
 
 
 def test_a_clock_that_was_set_back_is_judged_as_in_the_whole(store: Store, tmp_path: Path):
