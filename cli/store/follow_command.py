@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +12,7 @@ import click
 from ...core.text import counted
 from ..dump.dump_output import container_option
 from ..main import Status, status_of, worse
-from ..options import ANY_PATH, LENGTH, Name, release_option, store_option
+from ..options import ANY_PATH, LENGTH, Name, Parsed, release_option, store_option
 from ..output import say
 from ..site_settings import settings
 
@@ -18,6 +20,17 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
     from ...ingest import Code, Landed
+
+
+def _address(text: str) -> tuple[str, int]:
+    """Host and port."""
+    host, _, port = text.rpartition(":")
+    if not 0 < int(port) < 65536:
+        raise ValueError(text)
+    return host.strip("[]") or "127.0.0.1", int(port)
+
+
+ADDRESS = Parsed("address", ":9117 or 10.0.0.1:9117", "[HOST]:PORT", _address)
 
 
 @click.command("follow")
@@ -28,6 +41,18 @@ if TYPE_CHECKING:
 )
 @release_option
 @container_option
+@click.option(
+    "--metrics",
+    type=ADDRESS,
+    help="Serve OpenMetrics there, as :9117; on this machine alone if no host is named.",
+)
+@click.option(
+    "--metrics-top",
+    type=click.IntRange(1, 1000),
+    default=20,
+    show_default=True,
+    help="So many users, devices and processors have metrics of their own.",
+)
 @click.option("--idle", type=LENGTH, help="End when nothing has come for so long, as 30s.")
 def command(
     source: Path,
@@ -35,6 +60,8 @@ def command(
     system: str | None,
     release: str,
     container: str,
+    metrics: tuple[str, int] | None,
+    metrics_top: int,
     idle: timedelta | None,
 ) -> Status:
     """Land what comes from SOURCE: each interval is in the store seconds after its last record.
@@ -51,6 +78,7 @@ def command(
       cpmon follow /dev/monreader --store perf/
       cpmon generate small-lab --pace 60x -o - | cpmon follow - --store perf/
       cpmon follow /data/monwrite/ --store perf/ --system VMPROD
+      cpmon follow /dev/monreader --store perf/ --metrics :9117
     """
     from ...config.settings import PATTERNS
     from ...ingest.following import follow
@@ -62,9 +90,19 @@ def command(
     options["idle_s"] = None if idle is None else idle.total_seconds()
     if fallback := settings().release(system):
         options["fallback_release"] = fallback
+    told_of: list[Callable[[Landed], None]] = []
     try:
-        for landed in follow(source, place, PATTERNS, **options):
-            worst = worse(worst, _report(landed, told))
+        with ExitStack() as serving:
+            if metrics:
+                from ...batch.figures import LiveMetrics
+
+                live = LiveMetrics(place, settings(), metrics_top)
+                serving.enter_context(live.served(*metrics))
+                told_of.append(live.landed)
+            for landed in follow(source, place, PATTERNS, **options):
+                worst = worse(worst, _report(landed, told))
+                for tell in told_of:
+                    tell(landed)
     finally:
         place.discard_unused()
     return worst

@@ -91,6 +91,11 @@ class Interval:
     end: datetime
     line: Mapping[str, str]
 
+    @property
+    def middle(self) -> datetime:
+        """A time behind which no other interval ends up to its end; its begin is rounded."""
+        return self.begin + (self.end - self.begin) / 2
+
 
 class Watched:
     """A store that is looked at; each question reads it as it is then."""
@@ -138,7 +143,7 @@ class Watched:
                 return self._exceptions(connection, interval)
             try:
                 return lines_of(
-                    self._report(connection, PANELS[name], interval.begin, interval.end)
+                    self._report(connection, PANELS[name], interval.middle, interval.end)
                 )
             except NothingToReportError as error:
                 return Lines(notes=[str(error).partition("\n")[0]])
@@ -159,8 +164,7 @@ class Watched:
             found = explain(
                 connection,
                 system=self.system,
-                since=interval.begin,
-                until=interval.end,
+                moment=interval.middle,
                 against="before",
                 settings=self._settings,
             )
@@ -188,7 +192,7 @@ class Watched:
         found = exceptions(
             connection,
             system=self.system,
-            since=interval.begin,
+            since=interval.middle,
             until=interval.end,
             settings=self._settings,
         ).table

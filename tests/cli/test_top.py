@@ -7,7 +7,8 @@ import json
 import os
 import sys
 from collections.abc import Awaitable, Callable
-from datetime import datetime
+from dataclasses import replace
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -104,6 +105,14 @@ def test_it_shows_the_users_of_the_last_interval(lab: Remembered):
         assert [row[:3] for row in texts(app)] == [["ALICE", "60.0", "0.00"]]
 
     drive(lab, act)
+
+
+def test_a_begin_that_is_rounded_takes_no_other_interval_in(lab: Remembered):
+    last = lab.intervals()[-1]
+    early = replace(last, begin=last.begin - timedelta(microseconds=3))
+
+    lines = Watched.subject(lab, "users", early)
+    assert [texts.to_pylist() for texts in lines.cells[:2]] == [["ALICE"], ["60.0"]]
 
 
 def test_arrows_go_through_time_and_space_pauses(lab: Remembered):

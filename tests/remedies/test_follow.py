@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import socket
 from pathlib import Path
 
 from tests.dumps import dump, fields, interval
@@ -38,3 +39,14 @@ def test_a_source_that_changed_is_landed_or_what_landed_is_dropped(tried: Attemp
     tried.works("store", "drop", message.split("store drop ")[1].split()[0], "--store", store)
     file.write_bytes(whole)
     tried.works("follow", file, "--store", store)
+
+
+@tries("metrics-address-unusable")
+def test_another_port_serves_metrics(tried: Attempt, tmp_path: Path):
+    file, store = tmp_path / "a.mon", tmp_path / "store"
+    file.write_bytes(dump(minute(1)))
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        tried.fails("follow", file, "--store", store, "--metrics", f":{port}")
+
+    tried.works("follow", file, "--store", store, "--metrics", f":{port}")
