@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -66,9 +66,17 @@ class _Families:
 
 def _family(name: str, meaning: str, samples: Mapping[Any, float], label: str = "") -> Metric:
     """A family: its samples by the value of their label, or one of a family without a label."""
-    kind = "counter" if name.endswith("_total") else "gauge"
     unit = "seconds" if name.endswith("_seconds") else ""
-    family = Metric(f"cpmon_{name.removesuffix('_total')}", meaning, kind, unit)
-    for text, value in samples.items():
-        family.add_sample(f"cpmon_{name}", {label: text} if label else {}, value)
-    return family
+    labelled = [({label: text} if label else {}, value) for text, value in samples.items()]
+    return family(name, meaning, unit, labelled)
+
+
+def family(
+    name: str, meaning: str, unit: str, samples: Iterable[tuple[dict[str, str], float]]
+) -> Metric:
+    """A family of metrics of cpmon: a counter by its name, or a gauge; labels and values."""
+    kind = "counter" if name.endswith("_total") else "gauge"
+    made = Metric(f"cpmon_{name.removesuffix('_total')}", meaning, kind, unit)
+    for labels, value in samples:
+        made.add_sample(f"cpmon_{name}", labels, value)
+    return made

@@ -3,7 +3,7 @@
 from .damage.kinds import DamageError
 from .damage.requests import Damage, damaged, parse_damage
 from .loading import load_scenario, parse_scenario, scenario_names
-from .run import WrittenRun, dump_frames, write_run
+from .run import WrittenRun, dump_frames, stream_run, write_run
 from .scenario.scenario import Scenario
 from .sink import Compression
 
@@ -19,5 +19,6 @@ __all__ = [
     "parse_damage",
     "parse_scenario",
     "scenario_names",
+    "stream_run",
     "write_run",
 ]

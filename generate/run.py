@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,6 +52,48 @@ def dump_frames(
     return _chunks(Model(Measurement(scenario, run_id, intervals, seed)))
 
 
+def stream_run(
+    scenario: Scenario,
+    run_id: str,
+    *,
+    intervals: int | None = None,
+    seed: int | None = None,
+    container: Container = "monwrite",
+    damage: Sequence[Damage] = (),
+    pace: float | None = None,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Iterator[Chunk]:
+    """The dump of a run as `write_run` writes it, chunk by chunk; what ends an interval comes then.
+
+    Args:
+        pace: how many times as fast as real time; None: at once.
+        sleep: waits for some seconds.
+
+    Raises:
+        CpmonError: see `dump_frames`.
+        DamageError: the damage does not apply to this dump.
+    """
+    model = Model(Measurement(scenario, run_id, intervals, seed))
+    damages, picks = (
+        [*map(parse_damage, model.measurement.run.damage), *damage],
+        model.measurement.seed,
+    )
+    is_counted = any(kind.needs_size for kind in damages)
+    size = sum(map(len, _contained(_chunks(model), container))) if is_counted else None
+    begin = time.monotonic()
+
+    def wait(number: int) -> None:
+        if pace is not None:
+            due = (model.clock.end(number) - model.clock.end(0)) / 4096e6 / pace
+            sleep(max(0.0, begin + due - time.monotonic()))
+
+    yield from damaged(_contained(_chunks(model, wait), container), damages, picks, size)
+
+
+def _contained(chunks: Iterator[Chunk], container: Container) -> Iterator[Chunk]:
+    return captured(chunks) if container == "monreader" else chunks
+
+
 def write_run(  # noqa: PLR0913 - each is an option of the command
     scenario: Scenario,
     run_id: str,
@@ -91,7 +134,7 @@ def write_run(  # noqa: PLR0913 - each is an option of the command
     picks = model.measurement.seed
 
     def chunks() -> Iterator[Chunk]:
-        return captured(_chunks(model)) if container == "monreader" else _chunks(model)
+        return _contained(_chunks(model), container)
 
     is_counted = any(kind.needs_size for kind in damages)
     size = sum(map(len, chunks())) if is_counted else None
@@ -113,12 +156,17 @@ def write_run(  # noqa: PLR0913 - each is an option of the command
     return WrittenRun(dump, about, tuple(beside.values()), dump.stat().st_size)
 
 
-def _chunks(model: Model) -> Iterator[Chunk]:
-    """Control records and data of every interval, and the end of data."""
+def _chunks(model: Model, wait: Callable[[int], None] = lambda _interval: None) -> Iterator[Chunk]:
+    """Control records and data of every interval, and the end of data.
+
+    Args:
+        wait: called with the number of an interval before it comes.
+    """
     samples = Sampler(model)
     delivery = Delivery(model.measurement.scenario.monitor.segment_mib << 20)
     for number in np.flatnonzero(model.timeline.exists).tolist():
         blocks, events = samples.blocks(number)
+        wait(number)
         if model.timeline.written[number]:
             yield from delivery.interval(blocks, events, model.clock.end(number))
     yield END_OF_DATA

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
@@ -20,7 +20,7 @@ from msgspec.structs import asdict
 
 from ..core import __version__
 from ..core.errors import CpmonError, StoreError
-from ..schemas.registry import site_folder, use
+from ..schemas.registry import fingerprint, site_folder, use
 from ..schemas.release import base_release
 from ..schemas.unplaced import Places, fingerprint_with, layouts_with
 from ..store.dumps.kept_layouts import keep_layouts
@@ -196,12 +196,35 @@ def _publish(
     """
     source, findings = reader.source, reader.findings
     name = system or reader.configuration.system or "UNKNOWN"
+    about = describe(reader, staged, name, source.identity, (reader.ends_us, reader.span_us))
+    if places:
+        about["layouts"] = fingerprint_with(places)
+        about["assumed"] = [asdict(place) for place in places]
+    refuse_another(store, about)
+    keep_layouts(store.files)
+    fresh = store.land(staged, about, first_day(about))
+    return Landed(source.identity, name, not fresh, about, findings)
+
+
+Times = tuple[Sequence[int], tuple[int | None, int | None]]
+"""Interval ends, and the first and last time; microseconds since 1970 UTC."""
+
+
+def describe(
+    reader: Reader, staged: Staging, system: str, dump: str, times: Times
+) -> dict[str, Any]:
+    """What is known of a dump whose tables were written; its findings become the last of them.
+
+    Args:
+        dump: its identity. times: those that are in it.
+    """
+    source, findings = reader.source, reader.findings
     if findings.kept:
         staged.write("finding", findings.table())
-    ends_us, (first_us, last_us) = reader.ends_us, reader.span_us
+    ends_us, (first_us, last_us) = times
     about: dict[str, Any] = {
-        "dump": source.identity,
-        "system": name,
+        "dump": dump,
+        "system": system,
         "release": base_release(reader.level),
         "zone_s": reader.configuration.zone_s,
         "identity": {key: [*found] for key, found in reader.configuration.identity.items()}
@@ -217,21 +240,21 @@ def _publish(
         "bytes": reader.bytes.as_dict(),
         "rows": staged.rows,
         "findings": {code.name: count for code, count in findings.counts.items()},
-        "layouts": fingerprint_with(places),
+        "layouts": fingerprint(),
         "cpmon": __version__,
     }
-    if places:
-        about["assumed"] = [asdict(place) for place in places]
     if reader.level != reader.configuration.level:
         about["given_release"] = reader.level
-    _refuse_another(store, about)
-    keep_layouts(store.files)
-    day = moment(first_us or 0).date()
-    fresh = store.land(staged, about, day)
-    return Landed(source.identity, name, not fresh, about, findings)
+    return about
 
 
-def _refuse_another(store: Store, about: Mapping[str, Any]) -> None:
+def first_day(about: Mapping[str, Any]) -> date:
+    """The day of the first record of a dump, UTC."""
+    first = about["first_tod"]
+    return moment(0).date() if first is None else date.fromisoformat(first[: len("2001-12-18")])
+
+
+def refuse_another(store: Store, about: Mapping[str, Any]) -> None:
     """Refuses a dump of another system than the one of its name at the same time.
 
     Their intervals would stand between each other, and no figure of either would be known. Two of
@@ -262,8 +285,9 @@ def _at_the_same_time(store: Store, about: Mapping[str, Any]) -> Iterator[dict[s
     if first is None:
         return
     first_day, last_day = (date.fromisoformat(text[: len("2001-12-18")]) for text in (first, last))
+    own = str(about["dump"]).partition(".")[0]
     for dump in store.dumps():
-        if dump.system != about["system"] or dump.dump == about["dump"]:
+        if dump.system != about["system"] or dump.whole == own:
             continue
         if dump.begins > last_day or max(dump.days, default=dump.begins) < first_day:
             continue

@@ -137,7 +137,13 @@ class Frames:
             names, below = [file.name for file in some], None if is_merged else "records"
             part = self._parquet(names, columns, below)
             dumps = [dump for file in some for dump in file.dumps]
-            parts.append(part.where(part["dump"].isin(dumps)) if dumps else part)
+            part = part.where(part["dump"].isin(dumps)) if dumps else part
+            if any(file.has_parts for file in some):
+                part = part.selectExpr(
+                    *(f"`{c}`" for c in part.columns if c != "dump"),
+                    "split_part(dump, '.', 1) AS dump",
+                )
+            parts.append(part)
         return functools.reduce(_union, parts or [self._parquet((), columns, None)])
 
     def rolled(self, reduction: str) -> DataFrame:

@@ -81,7 +81,7 @@ def drop(store: Store, names: Collection[str]) -> list[str]:
         named = [f for f in entries if f == name or f.startswith(f"{name.rstrip('/')}/")]
         files += named
         if not named:
-            dumps.append(_dump_called(store, name))
+            dumps += _dumps_called(store, name)
     done = []
     if files:
         beside = beside_them(store, files, entries.values())
@@ -226,12 +226,13 @@ def _name(dump: LandedDump) -> str:
     return f"dump {dump.dump[:12]} of {dump.system}, {dump.begins}"
 
 
-def _dump_called(store: Store, name: str) -> LandedDump:
+def _dumps_called(store: Store, name: str) -> list[LandedDump]:
+    """The dump of a name, or the parts of the one of that name."""
     dumps = [dump for dump in store.dumps() if name and dump.dump.startswith(name)]
-    if len(dumps) != 1:
+    if len({dump.whole for dump in dumps}) != 1:
         known = [dump.dump[:12] for dump in dumps or store.dumps()]
         raise unknown("dump", name, known, place=store.files.location)
-    return dumps[0]
+    return dumps
 
 
 def _drop(store: Store, folder: str, going: list[LandedDump]) -> bool:

@@ -22,6 +22,7 @@ from ..schemas.unplaced import unplaced
 from .columns import COLUMNS, Columns
 from .dumps.landed_dump import ABOUT, LandedDump
 from .dumps.manifest import TableFile, alike, table_files
+from .dumps.parts import wholes
 from .dumps.store import Store
 from .runs.classes import FILE, class_rules
 from .runs.runs import run_names
@@ -190,7 +191,7 @@ class Relations:
                 where = f"{where} OR interval_end = TIMESTAMP '{end}'"
         rows = run(f"SELECT DISTINCT dump FROM {INTERVALS} WHERE {where}").fetchall()
         names = {dump for (dump,) in rows}
-        return [dump for dump in dumps if dump.dump in names], where
+        return [dump for dump in dumps if dump.whole in names], where
 
     def _last_samples(self) -> list[datetime]:
         """Ends of the intervals that have the last samples of owners that were left out."""
@@ -247,7 +248,8 @@ def _dumps(store: Store, dumps: Sequence[LandedDump]) -> str:
     if not dumps:
         return empty(columns)
     lines = [
-        json.dumps({c: about.get(c) for c in columns}, default=str) for about in store.abouts(dumps)
+        json.dumps({c: about.get(c) for c in columns}, default=str)
+        for about in wholes(store.abouts(dumps))
     ]
     return json_texts(lines, columns)
 
@@ -301,9 +303,15 @@ def parquet(store: Store, table: str, files: Sequence[TableFile], drifted: bool)
 
 
 def _of_dumps(rows: str, files: Sequence[TableFile]) -> str:
-    """SQL relation with the rows of the dumps that the files list; all rows if they list none."""
+    """SQL relation with the rows of the dumps that the files list; all rows if they list none.
+
+    Rows of parts have the name of their dump.
+    """
     names = ", ".join(text(dump) for file in files for dump in file.dumps)
-    return f"(SELECT * FROM {rows} WHERE dump IN ({names}))" if names else rows
+    rows = f"(SELECT * FROM {rows} WHERE dump IN ({names}))" if names else rows
+    if any(file.has_parts for file in files):
+        rows = f"(SELECT * REPLACE (split_part(dump, '.', 1) AS dump) FROM {rows})"
+    return rows
 
 
 def json_rows(files: Sequence[str], columns: Columns) -> str:

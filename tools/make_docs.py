@@ -19,6 +19,7 @@ import click
 
 from cpmon.ingest.findings import Code, FindingSeverity
 
+from .dashboard import dashboard
 from .dictionary_pages import dictionary_pages
 from .error_codes import catalogue
 from .event_pages import events_page
@@ -132,6 +133,7 @@ def _cell(text: str) -> str:
 
 PAGES: dict[str, Callable[[], str]] = {
     "docs/cli-reference.md": cli_reference,
+    "docs/examples/grafana-cpmon.json": dashboard,
     "docs/events.md": lambda: "\n".join(["# Events", "", GENERATED, "", *events_page()]) + "\n",
     "docs/findings.md": findings,
     "docs/errors.md": errors,

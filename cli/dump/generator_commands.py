@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from .. import completion
-from ..options import choice_option, dump_argument, listing_option
+from ..options import Parsed, choice_option, dump_argument, listing_option
 from ..output import TARGET_FOLDER, FileOrName, bar, check_target, parents_option, say, written_to
 from .dump_output import dump_input, dump_output, output_option
 
@@ -18,9 +19,27 @@ if TYPE_CHECKING:
     from ...ingest.container.source import Source
 
 
+def _pace(text: str) -> float:
+    """How many times as fast as real time."""
+    pace = float(text.removesuffix("x"))
+    if not 0 < pace < 1e9:
+        raise ValueError(text)
+    return pace
+
+
+PACE = Parsed("pace", "60x", "N", _pace)
+
+
 @click.command("generate")
 @click.argument("scenario", type=FileOrName(), shell_complete=completion.scenarios)
-@click.option("-o", "--output", type=TARGET_FOLDER, default=Path(), metavar="DIR")
+@click.option(
+    "-o",
+    "--output",
+    type=TARGET_FOLDER,
+    default=Path(),
+    metavar="DIR",
+    help="Folder of the files; - writes the dump of one run to standard output.",
+)
 @parents_option
 @click.option(
     "--run",
@@ -50,6 +69,11 @@ if TYPE_CHECKING:
     help="Damage the dump; may be repeated. `cpmon damage --list` explains the kinds.",
 )
 @click.option(
+    "--pace",
+    type=PACE,
+    help="With -o -: write each interval when it ends, by a clock that runs so fast.",
+)
+@click.option(
     "--truth",
     is_flag=True,
     help="Write what really happened beside it, as Parquet files in RUN.truth/.",
@@ -63,6 +87,7 @@ def generate_command(
     compress: str | None,
     container: str,
     damages: tuple[str, ...],
+    pace: float | None,
     truth: bool,
 ) -> None:
     """Write the dumps of SCENARIO, each with its run file and companion files.
@@ -76,11 +101,35 @@ def generate_command(
       cpmon generate small-lab -o dumps/
       cpmon generate timer --run 2600NP -o dumps/
       cpmon generate timer --run 2600P --damage zero-frames:50%:16 --damage end-missing
+      cpmon generate small-lab --run LAB --pace 60x -o - | cpmon follow - --store perf/
     """
-    from ...generate import load_scenario, parse_damage, write_run
+    from ...generate import load_scenario, parse_damage, stream_run, write_run
 
     damage = [parse_damage(text) for text in damages]
     plan = load_scenario(scenario)
+    if str(output) == "-":
+        if compress or truth:
+            raise click.UsageError("-o - writes a dump alone: leave out --compress and --truth")
+        chosen = runs or tuple(run.run_id for run in plan.runs)
+        if len(chosen) != 1:
+            names = ", ".join(chosen)
+            raise click.UsageError(f"-o - writes one run: name it with --run, one of {names}")
+        stream = stream_run(
+            plan,
+            chosen[0],
+            intervals=intervals,
+            seed=seed,
+            container=container,  # type: ignore[arg-type] # click checked it
+            damage=damage,
+            pace=pace,
+        )
+        with dump_output(output) as sink:
+            for chunk in stream:
+                sink.write(chunk)
+                sys.stdout.flush()
+        return
+    if pace:
+        raise click.UsageError("--pace writes to standard output: add -o -")
     runs = runs or tuple(run.run_id for run in plan.runs)
     check_target(output)
     for file in output.iterdir() if output.is_dir() else ():

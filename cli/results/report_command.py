@@ -6,9 +6,11 @@ import functools
 import os
 import re
 import shutil
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +29,7 @@ from ..options import (
     store_option,
 )
 from ..output import TARGET_FILE, Output, check_target, say, say_notes, write_file
-from ..site_settings import opened, settings
+from ..site_settings import opened, settings, store_at
 from ..spans import selection_options, zone_option
 
 if TYPE_CHECKING:
@@ -137,6 +139,11 @@ _draft_option = functools.partial(click.option, is_eager=True, expose_value=Fals
 @click.option("--columns", metavar="NAMES", help="Show only these, as total_util,emul_util.")
 @click.option("--wide", is_flag=True, help="All columns, also those a terminal has no room for.")
 @click.option("--notes", is_flag=True, help="All notes, also those on layouts and columns.")
+@click.option(
+    "--watch",
+    is_flag=True,
+    help="Go on: print each new line of a report by time when its interval is in the store.",
+)
 @choice_option(
     "--pager",
     values=("auto", "always", "never"),
@@ -165,6 +172,7 @@ def command(
     columns: str | None,
     wide: bool,
     notes: bool,
+    watch: bool,
     pager: str,
     out: Output,
     **narrowed: Any,
@@ -211,12 +219,13 @@ def command(
       cpmon report --html --store perf/ --run 2600NP -o pages/
       cpmon report --html --store perf/ --run 2600NP --top 10 -o pages/
       cpmon report paging_by_time --store perf/ --run 2600NP --plot paging.png
+      cpmon report processors-by-time --store perf/ --cpu 0 --watch
       cpmon report --new LINUX_USERS --like USER_RESOURCE_UTIL
     """
     options = {"each": narrowed.pop("top_of") == "line", **narrowed}
     if html:
         pages = {key: options.pop(key) for key in ("zone", "objects", "top", "single_file")}
-        if names or plot or columns or any(options.values()):
+        if names or plot or columns or watch or any(options.values()):
             raise click.UsageError(
                 "--html takes --run, --system, --since, --until and --tz: a page has all reports"
             )
@@ -243,6 +252,10 @@ def command(
     check_names(names)  # unknown ones are rejected before the store is opened
     chosen = [part.strip() for part in columns.split(",")] if columns else []
     options |= {**selection, "settings": settings()} | ({} if plot else {"columns": chosen})
+    if watch:
+        say_notes(doubts)
+        _watch(store, names, options | {"plot": plot}, out, _screen(out, wide, notes))
+        return
     with opened(store) as connection:
         reports = combined_reports(connection, names, **options)
     if plot is not None:
@@ -259,6 +272,44 @@ def command(
     else:
         say_notes(doubts)
     out.write_paged(render_reports(reports, out.format, _screen(out, wide, notes)), pager)
+
+
+WATCHED = ("table", "text", "csv", "jsonl")
+"""Formats in which further lines can follow."""
+
+
+def _watch(
+    store: Path, names: Sequence[str], options: dict[str, Any], out: Output, screen: Screen | None
+) -> None:
+    """Print the lines of a report, and further ones as they come, until it is interrupted."""
+    from ...core.errors import NothingToReportError
+    from ...reduce.metrics.metric import TIME
+    from ...reduce.reports.combined import are_metrics, combined_reports
+
+    is_one = len(names) == 1 or are_metrics(names)
+    if options.pop("plot") or not is_one or out.file or out.format not in WATCHED:
+        formats = ", ".join(WATCHED)
+        raise click.UsageError(f"--watch prints one report on standard output, as {formats}")
+    last = None
+    for _ in changes(store_at(store)):
+        with opened(store) as connection:
+            try:
+                (result,) = combined_reports(connection, names, **options)
+            except CpmonError as error:
+                if isinstance(error, NothingToReportError) or error.code == "store-empty":
+                    continue
+                raise
+        if TIME not in result.table.column_names:
+            raise click.UsageError("--watch needs lines by time: follow an object, or add --by")
+        if text := lines_after(result, last, out.format, screen):
+            out.write(text)
+            sys.stdout.flush()
+            last = max(result.table.column(TIME).to_pylist())
+            options["since"] = max(filter(None, (options["since"], last - BEFORE)))
+
+
+BEFORE = timedelta(hours=1)
+"""What is read again for each new line: more than its interval and the one before."""
 
 
 def _screen(out: Output, wide: bool, notes: bool) -> Screen | None:

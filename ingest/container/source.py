@@ -64,6 +64,8 @@ class Device:
     raw: RawIOBase
     troubles: list[tuple[int, str]] = field(default_factory=list)
     _taken: int = 0
+    _read: bytearray = field(default_factory=bytearray)
+    _idle: int = 0
     _set: memoryview = field(default_factory=lambda: memoryview(b""))
     _ended: bool = False
 
@@ -76,33 +78,48 @@ class Device:
         target[:count], self._set = self._set[:count], self._set[count:]
         return count
 
+    def next_set(self) -> bytes:
+        """The next complete data set; nothing if it is not complete now. Its front is kept."""
+        data = self._step()
+        if not data and self._idle:
+            time.sleep(AGAIN_S)
+        self._taken += len(data)
+        return data
+
     def _next(self) -> bytes:
         """The next complete data set; nothing if there is none."""
-        read, idle = bytearray(), 0
-        while idle < 2:
-            try:
-                piece = self.raw.read(READ)
-            except OSError as error:
-                if error.errno == errno.EOVERFLOW:
-                    self.troubles.append((self._taken, MISSED))
-                elif error.errno not in (errno.EIO, errno.EFAULT):
-                    raise
-                elif read:
-                    self.troubles.append((self._taken, DISCARDED))
-                    read.clear()
-                idle += 1
-                continue
-            if piece is None:
-                time.sleep(AGAIN_S)
-            elif piece:
-                read += piece
-                idle = 0
-            if read and (piece == b"" or len(read) >= SET_LIMIT):
-                return bytes(read)
-            idle += piece == b""
-        if read:
+        while self._idle < 2:
+            if data := self._step():
+                return data
+        if self._read:
             self.troubles.append((self._taken, DISCARDED))
         self._ended = True
+        return b""
+
+    def _step(self) -> bytes:
+        """Reads once; returns the data set that is complete by that, if one is."""
+        try:
+            piece = self.raw.read(READ)
+        except OSError as error:
+            if error.errno == errno.EOVERFLOW:
+                self.troubles.append((self._taken, MISSED))
+            elif error.errno not in (errno.EIO, errno.EFAULT):
+                raise
+            elif self._read:
+                self.troubles.append((self._taken, DISCARDED))
+                self._read.clear()
+            self._idle += 1
+            return b""
+        if piece is None:
+            time.sleep(AGAIN_S)
+        elif piece:
+            self._read += piece
+            self._idle = 0
+        if self._read and (piece == b"" or len(self._read) >= SET_LIMIT):
+            data = bytes(self._read)
+            self._read.clear()
+            return data
+        self._idle += piece == b""
         return b""
 
 

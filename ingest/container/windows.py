@@ -14,7 +14,7 @@ import numpy as np
 from ..codec import I64, U8
 from ..findings import Code
 from .monreader import SetFramer
-from .monwrite import Framer
+from .monwrite import Framed, Framer
 from .recognition import detect_container
 from .record_index import (
     NO_FRAMES,
@@ -87,16 +87,10 @@ def windows(source: Source, framer: Framer) -> Iterator[ByteWindow]:
     Raises:
         DumpError: the first bytes are no monitor data.
     """
-    findings, reading, final = framer.findings, _Reading(source, framer), False
+    findings, reading, final = framer.findings, Reading(source, framer), False
     while not final:
         final = reading.more()
-        for count in reading.before_systems():
-            yield reading.take(count, report_open=False)
-        while (full := reading.overflow()) is not None:
-            yield reading.take(full, report_open=True)
-        taken = len(reading.frames) if final else reading.closed()
-        yield reading.take(taken, report_open=final)
-        reading.drop()
+        yield from reading.windows(final)
     for offset, detail in source.device.troubles if source.device else []:
         findings.add(Code.SETS_MISSED, offset, detail)
     if source.damage:
@@ -121,7 +115,7 @@ def prefetched(
             progress(source)
 
 
-class _Reading:
+class Reading:
     """The bytes of a dump that are not yet done with, and the frames and records in them.
 
     Attributes:
@@ -143,16 +137,30 @@ class _Reading:
             DumpError: the first bytes are no monitor data.
         """
         self._read()
-        while (splits := self._recognise()) is None:
+        while (splits := self._recognise(self._source.ended)) is None:
             self._read()
-        framed = splits.frames(self._data, self._base, self._explained, self._source.ended)
+        final = self._source.ended
+        self._append(splits.frames(self._data, self._base, self._explained, final))
+        return final
+
+    def windows(self, final: bool) -> Iterator[ByteWindow]:
+        """The windows of what has been read, as far as no interval in them goes on."""
+        for count in self.before_systems():
+            yield self.take(count, report_open=False)
+        while (full := self.overflow()) is not None:
+            yield self.take(full, report_open=True)
+        taken = len(self.frames) if final else self.closed()
+        yield self.take(taken, report_open=final)
+        self.drop()
+
+    def _append(self, framed: Framed) -> None:
+        """Append frames, with the records in them."""
         index, frames = index_records(self._data, Frames.joined([NO_FRAMES, *framed.frames]))
         index = replace(index, frame=index.frame + len(self.frames))
         self._index = RecordIndex.joined([self._index, index])
         self.frames = IndexedFrames.joined([self.frames, frames])
         self._lost += framed.lost
         self._explained = framed.used
-        return self._source.ended
 
     def drop(self) -> None:
         """Drop the bytes in front of the first frame, and count positions from there on."""
@@ -169,13 +177,12 @@ class _Reading:
         """Position of the first frame."""
         return int(self.frames.start[0]) if len(self.frames) else otherwise
 
-    def _recognise(self) -> Framer | SetFramer | None:
+    def _recognise(self, final: bool) -> Framer | SetFramer | None:
         """The framer of the dump; None if more bytes are needed to detect it."""
         if self._splits is None:
             wrapped: Container | None = self._source.container
             if wrapped is Container.AUTO and self._source.device:
                 wrapped = Container.MONREADER
-            final = self._source.ended
             if wrapped is Container.AUTO or (final and not len(self._data)):
                 wrapped = detect_container(self._data, self._source.name, final)
             if wrapped is not None:

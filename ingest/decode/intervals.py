@@ -87,6 +87,8 @@ class Intervals:
     """Time of the last record, of sample and of event data."""
     _end: int | None = None
     _disorder: Tally = field(default_factory=Tally)
+    _reported: int = 0
+    """Number of intervals whose lengths were reported."""
     _closed: list[pa.Table] = field(default_factory=list)
 
     def close(self, window: ByteWindow, configuration: Configuration) -> pa.Table:
@@ -131,6 +133,15 @@ class Intervals:
             self._closed.append(closed)
         return closed.select(INTERVAL.names)
 
+    def forget(self, kept: int) -> None:
+        """Forget intervals long ago, but for the last `kept`; they were reported."""
+        gone = min(sum(map(len, self._closed)) - kept, self._reported)
+        if gone > 0:
+            self._closed = [self.closed.slice(gone).combine_chunks()]
+            self._reported -= gone
+            first = self._closed[0]["interval_end_us"][0].as_py() if kept else 0
+            self._known = {end: known for end, known in self._known.items() if end >= first}
+
     @property
     def closed(self) -> pa.Table:
         """All intervals so far, with column `offset`."""
@@ -146,11 +157,21 @@ class Intervals:
             closed["restated"].to_numpy(),
         )
 
-    def finish(self, findings: Findings) -> None:
-        """Report records out of order, and intervals that come too late, early or are missing."""
+    def report(self, findings: Findings, later: int = 0) -> None:
+        """Report records out of order, and intervals that come too late, early or are missing.
+
+        Of each once.
+
+        Args:
+            later: number of the last intervals that wait for those that decide about them.
+        """
         self._disorder.report(findings, Code.TOD_DISORDER)
+        self._disorder = Tally()
         lengths, offset = self.lengths(), self.closed["offset"].to_numpy()
-        end, back = lengths.end_us, np.flatnonzero(lengths.back)
+        first_new, self._reported = self._reported, max(self._reported, len(offset) - later)
+        new = np.zeros(len(offset), np.bool_)
+        new[first_new : self._reported] = True
+        end, back = lengths.end_us, np.flatnonzero(lengths.back & new)
         if len(back):
             first = int(back[0])
             detail = (
@@ -158,7 +179,7 @@ class Intervals:
             )
             findings.add(Code.TOD_BACK, int(offset[first]), detail, count=len(back))
         for code, found in ((Code.INTERVAL_GAP, lengths.gap), (Code.CLOCK_SET, lengths.clock_set)):
-            for at in np.flatnonzero(found).tolist():
+            for at in np.flatnonzero(found & new).tolist():
                 detail = (
                     f"expected {lengths.usual_s[at]:g} s, found {lengths.seconds[at]:g} s "
                     f"before {utc_text(int(end[at]))}"

@@ -315,14 +315,10 @@ class Reader:
 
     def finish(self) -> None:
         """Check the byte counts, and report the findings that come once a dump."""
-        self.intervals.finish(self.findings)
-        self.findings.merge(self.framer.findings)
-        self.bytes.size = self.source.size
-        self.bytes.decoded += self.framer.control_bytes
-        self.bytes.filler += self.framer.filler_bytes
+        self.end_part()
+        self.bytes = replace(self.totals, size=self.source.size)
         if self.bytes.missing:
             raise RuntimeError(f"{self.bytes.missing} bytes of the dump are not accounted for")
-        self._record_findings.finish(self.findings)
         if self.bytes.is_mostly_lost:
             self.findings.add(Code.MOSTLY_LOST, 0, self.bytes.lost)
         if not self.configuration.system:
@@ -330,6 +326,27 @@ class Reader:
         systems = [*self.systems.items()]
         for name, offset in systems[1:]:
             self.findings.add(Code.SYSTEMS_SEVERAL, offset, f"{name}; {systems[0][0]} at first")
+
+    @property
+    def totals(self) -> ByteCounts:
+        """What became of the bytes so far, without those of frames that wait for others."""
+        framer, counts = self.framer, self.bytes
+        decoded = counts.decoded + framer.control_bytes
+        filler = counts.filler + framer.filler_bytes
+        size = decoded + counts.raw + counts.quarantined + filler
+        return ByteCounts(size, decoded, counts.raw, counts.quarantined, filler)
+
+    def end_part(self, later: int = 0) -> None:
+        """Add the findings that are counted, of which the next part begins anew.
+
+        Args:
+            later: number of the last intervals whose lengths later ones decide about.
+        """
+        self.intervals.report(self.findings, later)
+        self.findings.merge(self.framer.findings)
+        self.framer.findings = Findings()
+        self._record_findings.finish(self.findings)
+        self._record_findings = RecordFindings()
 
     @property
     def systems(self) -> dict[str, int]:

@@ -113,7 +113,7 @@ class Inventory:
         self._record_findings.finish(findings)
         if not self.configuration.system:
             findings.add(Code.CONFIG_MISSING, 0, "expected a record 1.4")
-        self._intervals.finish(findings)
+        self._intervals.report(findings)
         self.first_us, self.last_us = self._intervals.first_us, self._intervals.last_us
 
     def table(self, sort: str = "bytes") -> pa.Table:

@@ -113,7 +113,7 @@ class ReductionDatabase(QueryWriter):
         samples = f"({' OR '.join(each) or 'false'})"
         rows = self.execute(f"SELECT DISTINCT dump FROM {INTERVALS} WHERE {samples}").fetchall()
         dumps = {dump for (dump,) in rows}
-        of_runs = [dump for dump in self._store.dumps() if dump.dump in dumps]
+        of_runs = [dump for dump in self._store.dumps() if dump.whole in dumps]
         self._landed.restrict(of_runs, samples)
         self._plan(results)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -98,6 +98,30 @@ def render_report(
     if format == "xlsx":
         return render_reports([result], format)
     return render(result.for_programs, format, title=result.report.name)
+
+
+def lines_after(
+    result: ReportResult, time: datetime | None, format: str, screen: Screen | None = None
+) -> bytes:
+    """The lines of a report by time that end after a time, in a format with a line each.
+
+    The first ones (`time` is None) have the heading; none have means and notes. Nothing if there is
+    no such line.
+
+    Raises:
+        CpmonError: no such format.
+    """
+    mask = [time is None or end > time for end in result.table.column(TIME).to_pylist()]
+    if not any(mask):
+        return b""
+    covered = result.covered and result.covered.filter(pa.array(mask))
+    table = result.table.filter(pa.array(mask))
+    result = replace(result, table=table, covered=covered, mean={}, total={}, notes=())
+    text = render_report(result, format, screen)
+    if time is None or format == "jsonl":
+        return text
+    lines = text.splitlines(keepends=True)
+    return b"".join(lines[-table.num_rows :])
 
 
 def _text(result: ReportResult, screen: Screen) -> str:

@@ -17,7 +17,7 @@ import errno
 import secrets
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -75,7 +75,7 @@ def write_table(
             for part in rows.of(dump):
                 if is_first and len(part) >= TINY:
                     writer.flush()
-                writer.write(_completed(part, schema))
+                writer.write(completed(part, schema))
                 is_first = False
             if max(writer.rows - before, writer.waiting_rows) >= TINY:
                 writer.flush()
@@ -144,13 +144,8 @@ class _Rows:
             for group in range(file.num_row_groups):
                 yield file.read_row_group(group)
 
-    @contextmanager
-    def _opened(self, folder: str) -> Iterator[pq.ParquetFile]:
-        import pyarrow.parquet as pq  # takes 20 ms, which readers do without
-
-        name = f"{folder}/{self._table}.parquet"
-        with readable(self._files.uri(name)), pq.ParquetFile(self._files.opened(name)) as file:
-            yield file
+    def _opened(self, folder: str) -> AbstractContextManager[pq.ParquetFile]:
+        return opened(self._files, f"{folder}/{self._table}.parquet")
 
 
 class _Month:
@@ -182,7 +177,7 @@ def _repeated(value: str, rows: pa.Table) -> pa.StringArray:
     return pa.DictionaryArray.from_arrays(places, pa.array([value])).dictionary_decode()
 
 
-def _completed(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+def completed(rows: pa.Table, schema: pa.Schema) -> pa.Table:
     """Casts rows to a schema, in its column order; missing columns become NULL."""
     columns = [
         rows.column(column.name).cast(column.type)
@@ -191,6 +186,15 @@ def _completed(rows: pa.Table, schema: pa.Schema) -> pa.Table:
         for column in schema
     ]
     return pa.table(columns, schema=schema)
+
+
+@contextmanager
+def opened(files: Files, name: str) -> Iterator[pq.ParquetFile]:
+    """A Parquet file of the store; raises UnreadableError if it is damaged or missing."""
+    import pyarrow.parquet as pq  # takes 20 ms, which readers do without
+
+    with readable(files.uri(name)), pq.ParquetFile(files.opened(name)) as file:
+        yield file
 
 
 @contextmanager

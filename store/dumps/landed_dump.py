@@ -36,7 +36,8 @@ class LandedDump(msgspec.Struct, frozen=True, gc=False):
 
     Attributes:
         folder: folder of its tables, below the store; a folder in `MONTHS` holds several dumps.
-        system, dump: name of the system, identity of the dump.
+        system, dump: name of the system, identity of the dump; of a part of one that is followed
+            that of the whole, a dot and the number of the part.
         begins: first day that it can contribute to, UTC.
         days: days of the intervals that it closes, see `grace_period`.
         nominal: every interval states its nominal length, so no other dump is needed for it.
@@ -63,6 +64,16 @@ class LandedDump(msgspec.Struct, frozen=True, gc=False):
     pruned: bool = False
     decoding: str = ""
     decoded_bytes: int = 0
+
+    @property
+    def is_part(self) -> bool:
+        """Whether it is a part of a dump that is followed (see `parts`)."""
+        return "." in self.dump
+
+    @property
+    def whole(self) -> str:
+        """Identity of the dump as readers see it: that of all its parts."""
+        return self.dump.partition(".")[0]
 
     @property
     def is_merged(self) -> bool:

@@ -175,9 +175,15 @@ class Manifest:
                 return None
             dropped = {name: state.dropped.get(name, 0) + 1 for name in gone}
             made = state.replaced(gone, lines)
-            return State(made.lines, {**state.dropped, **dropped})
+            return State(made.lines, {**self._remembered(folder, state), **dropped})
 
         return self._month(folder).commit(change)
+
+    def _remembered(self, folder: str, state: State) -> Mapping[str, int]:
+        """What was dropped, but for parts whose files are gone: they do not come again."""
+        names = (file.name for file in self._files.inside(folder).files)
+        loose = {m["dump"] for m in filter(None, map(_LANDED.fullmatch, names))}
+        return {n: count for n, count in state.dropped.items() if "." not in n or n in loose}
 
     def mend(
         self,
@@ -389,11 +395,13 @@ class TableFile:
         is_merged: a file of a month, with columns `system`, `date` and `dump`; otherwise its path
             contains these.
         dumps: read only the rows of these dumps; empty for all.
+        has_parts: some of its rows have the name of a part in place of that of their dump.
     """
 
     name: str
     is_merged: bool = False
     dumps: tuple[str, ...] = ()
+    has_parts: bool = False
 
 
 def table_files(manifest: Manifest, file: str, dumps: Iterable[LandedDump]) -> list[TableFile]:
@@ -409,7 +417,8 @@ def table_files(manifest: Manifest, file: str, dumps: Iterable[LandedDump]) -> l
         merged = manifest.merged_in(folder)  # empty if another merge has replaced the folder
         is_some = chosen[0].is_merged and not (merged and names.issuperset(merged))
         of_some = tuple(sorted(names)) if is_some else ()
-        files.append(TableFile(f"{folder}/{file}", chosen[0].is_merged, of_some))
+        has_parts = any(dump.is_part for dump in chosen)
+        files.append(TableFile(f"{folder}/{file}", chosen[0].is_merged, of_some, has_parts))
     return files
 
 

@@ -178,6 +178,7 @@ ICEBERG = "iceberg"
 STORE = ("--store", f"{SITE}/store")
 COMMANDS = {
     "ingest": Command(dumps, ("ingest", f"{SITE}/dumps/1.mon", *STORE)),
+    "follow": Command(dumps, ("follow", f"{SITE}/dumps/1.mon", *STORE)),
     "reduce": Command(outdated, ("reduce", BY_TIME, OF_RUNS, *STORE)),
     "store prune": Command(
         old,
@@ -223,6 +224,7 @@ LIKE = {
         "check",
         "doctor",
         "notebook",
+        "top",
         "exceptions",
         "explain",
         "forecast",

@@ -10,7 +10,14 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from cpmon.generate import Compression, dump_frames, load_scenario, parse_scenario, write_run
+from cpmon.generate import (
+    Compression,
+    dump_frames,
+    load_scenario,
+    parse_scenario,
+    stream_run,
+    write_run,
+)
 from tests.generate.figures import dump_of
 from tests.generate.plain_reader import records
 from tests.generate.scenario.test_scenario import SMALL
@@ -106,3 +113,15 @@ def test_memory_does_not_grow_with_the_number_of_intervals():
     few, many = peak(2), peak(8)
     assert many < few * 1.1
     assert many < 100 << 20
+
+
+def test_a_paced_dump_is_the_same_each_interval_at_its_time():
+    lab, waits = load_scenario("small-lab"), list[float]()
+    paced = stream_run(lab, "LAB", intervals=3, pace=1e6, sleep=waits.append)
+
+    assert b"".join(paced) == b"".join(map(bytes, dump_frames(lab, "LAB", intervals=3)))
+    assert len(waits) == 4
+
+    slow = stream_run(lab, "LAB", intervals=3, pace=60, sleep=waits.append)
+    assert len(list(slow)) > 4
+    assert waits[4] == 0 and [round(wait) for wait in waits[5:]] == [1, 2, 3]  # nobody slept

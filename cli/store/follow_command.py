@@ -1,0 +1,126 @@
+"""`cpmon follow`: lands monitor data while it comes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ...core.text import counted
+from ..dump.dump_output import container_option
+from ..main import Status, status_of, worse
+from ..options import ANY_PATH, LENGTH, Name, Parsed, release_option, store_option
+from ..output import say
+from ..site_settings import settings
+
+if TYPE_CHECKING:
+    from datetime import timedelta
+
+    from ...ingest import Code, Landed
+
+
+def _address(text: str) -> tuple[str, int]:
+    """Host and port."""
+    host, _, port = text.rpartition(":")
+    if not 0 < int(port) < 65536:
+        raise ValueError(text)
+    return host.strip("[]") or "127.0.0.1", int(port)
+
+
+ADDRESS = Parsed("address", ":9117 or 10.0.0.1:9117", "[HOST]:PORT", _address)
+
+
+@click.command("follow")
+@click.argument("source", type=ANY_PATH)
+@store_option
+@click.option(
+    "--system", type=Name(), metavar="NAME", help="Name of the system, instead of the data's own."
+)
+@release_option
+@container_option
+@click.option(
+    "--metrics",
+    type=ADDRESS,
+    help="Serve OpenMetrics there, as :9117; on this machine alone if no host is named.",
+)
+@click.option(
+    "--metrics-top",
+    type=click.IntRange(1, 1000),
+    default=20,
+    show_default=True,
+    help="So many users, devices and processors have metrics of their own.",
+)
+@click.option("--idle", type=LENGTH, help="End when nothing has come for so long, as 30s.")
+def command(
+    source: Path,
+    store: Path,
+    system: str | None,
+    release: str,
+    container: str,
+    metrics: tuple[str, int] | None,
+    metrics_top: int,
+    idle: timedelta | None,
+) -> Status:
+    """Land what comes from SOURCE: each interval is in the store seconds after its last record.
+
+    SOURCE is /dev/monreader, a MONWRITE file that grows, a FIFO, - for standard input, or a folder
+    in which files named as dumps are (*.mon, *.monwrite) replace each other. What was in the store
+    before a kill stays there, and nothing comes twice: a file is followed on where it was left; of
+    a pipe or device, what came in between is lost, and the store shows a gap.
+
+    It ends where a file has its end-of-data record, a pipe is closed, or by Ctrl-C.
+
+    \b
+    Examples:
+      cpmon follow /dev/monreader --store perf/
+      cpmon generate small-lab --pace 60x -o - | cpmon follow - --store perf/
+      cpmon follow /data/monwrite/ --store perf/ --system VMPROD
+      cpmon follow /dev/monreader --store perf/ --metrics :9117
+    """
+    from ...config.settings import PATTERNS
+    from ...ingest.following import follow
+    from ...store import Store
+
+    place, worst = Store(store, create=True), Status.DONE
+    told: set[Code] = set()
+    options: dict[str, Any] = {"system": system, "release": release, "container": container}
+    options["idle_s"] = None if idle is None else idle.total_seconds()
+    if fallback := settings().release(system):
+        options["fallback_release"] = fallback
+    told_of: list[Callable[[Landed], None]] = []
+    try:
+        with ExitStack() as serving:
+            if metrics:
+                from ...batch.figures import LiveMetrics
+
+                live = LiveMetrics(place, settings(), metrics_top)
+                serving.enter_context(live.served(*metrics))
+                told_of.append(live.landed)
+            for landed in follow(source, place, PATTERNS, **options):
+                worst = worse(worst, _report(landed, told))
+                for tell in told_of:
+                    tell(landed)
+    finally:
+        place.discard_unused()
+    return worst
+
+
+def _report(landed: Landed, told: set[Code]) -> Status:
+    """Print what landed and its findings; returns the status of these.
+
+    Args:
+        told: codes that have been printed: those that are worth knowing are printed once.
+    """
+    about = landed.about
+    rows = counted(sum(about["rows"].values()), "row")
+    until = (about["last_tod"] or "no record")[: len("2001-12-18 10:00:00")]
+    say(f"{landed.system} {until}: {counted(about['intervals'], 'interval')}, {rows}")
+    for code, count in sorted(landed.findings.counts.items(), key=lambda item: item[0].name):
+        if code not in told or code.severity != "info":
+            detail = landed.findings.first(code).detail
+            say(f"  {code.severity}: {code.name} x {count:,}: {detail}", err=True)
+        told.add(code)
+    return status_of(landed.findings.worst)

@@ -1,0 +1,1 @@
+"""A screen of what comes."""

@@ -1,0 +1,240 @@
+"""What `cpmon top` shows of an interval: a line of the system, and a report for each subject."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ...config import Settings
+from ...core.errors import NothingToReportError
+from ...reduce.explain import explain, render_explanation
+from ...reduce.metrics.metric import TIME
+from ...reduce.reductions.reductions import reductions
+from ...reduce.reports.cells import clock, column_texts
+from ...reduce.reports.report import ReportResult, report
+from ...reduce.reports.report_names import find_report
+from ...reduce.reports.report_sql import BEGIN
+from ...reduce.rules.exceptions import exceptions
+from ...store import Store
+from ...store.catalogue.connection import Connection, connect
+from ...store.sandbox.sandbox import Limits
+
+SYSTEM = "SYSTEM_SUMMARY_BY_TIME"
+PANELS = {
+    "users": "USER_RESOURCE_UTIL",
+    "devices": "DASD_BY_ACTIVITY",
+    "processors": "PROCESSORS",
+    "paging": "PAGING_BY_TIME",
+    "linux": "LINUX_GUESTS",
+}
+"""Subject -> its report."""
+EXCEPTIONS = "exceptions"
+SUBJECTS = (*PANELS, EXCEPTIONS)
+REACH = timedelta(hours=24)
+"""How far back one can look from the last interval."""
+AGAIN = timedelta(hours=1)
+"""What is read again when something has landed: it may be late."""
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Lines to show.
+
+    Attributes:
+        heads: of the columns. cells: (columns,) texts of each. values: what these print.
+        keys: names of the objects, by line; none if these are no objects.
+        names: of the columns.
+        notes: what is missing.
+    """
+
+    heads: Sequence[str] = ()
+    cells: Sequence[pa.Array] = ()
+    values: pa.Table = field(default_factory=lambda: pa.table({}))
+    keys: Sequence[Any] = ()
+    names: Sequence[str] = ()
+    notes: Sequence[str] = ()
+
+    def chosen(self, text: str, sort: str | None, *, is_reversed: bool = False) -> Lines:
+        """The lines whose first column has a text, in another order: the greatest first.
+
+        What is not known comes last.
+        """
+        if not self.cells:
+            return self
+        mask = pc.match_substring(self.cells[0], text, ignore_case=True)
+        order = pa.array(range(len(self.cells[0])), pa.int64())
+        if sort is not None:
+            by = pa.table({"value": self.values.column(sort), "line": order})
+            direction = "ascending" if is_reversed else "descending"
+            places = pc.sort_indices(by, [("value", direction), ("line", "ascending")])
+            order = order.take(places)
+        order = order.filter(mask.take(order))
+        return replace(
+            self,
+            cells=[texts.take(order) for texts in self.cells],
+            values=self.values.take(order),
+            keys=[self.keys[n] for n in order.to_pylist()] if self.keys else (),
+        )
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An interval of a system: from when to when, UTC, and its line."""
+
+    begin: datetime
+    end: datetime
+    line: Mapping[str, str]
+
+    @property
+    def middle(self) -> datetime:
+        """A time behind which no other interval ends up to its end; its begin is rounded."""
+        return self.begin + (self.end - self.begin) / 2
+
+
+class Watched:
+    """A store that is looked at; each question reads it as it is then."""
+
+    def __init__(self, store: Store, settings: Settings, system: str | None = None) -> None:
+        self._store, self._settings, self._system = store, settings, system
+        self._known: list[Interval] = []
+
+    @property
+    def version(self) -> str:
+        """Changes when something lands."""
+        return self._store.manifest.version
+
+    @property
+    def system(self) -> str | None:
+        """The system that is shown: the one asked for, else the last that had landed at first."""
+        if self._system is None:
+            dumps = self._store.dumps()
+            last = max(dumps, key=lambda dump: dump.first_end or "", default=None)
+            self._system = last.system if last else None
+        return self._system
+
+    @contextmanager
+    def _connected(self) -> Iterator[Connection]:
+        limits = Limits(self._settings.memory_limit, self._settings.threads)
+        with connect(self._store, reductions(), limits) as connection:
+            yield connection
+
+    def intervals(self) -> list[Interval]:
+        """The intervals of the last day, in order; of those known before the last hour is read."""
+        days = [d for dump in self._store.dumps() if dump.system == self.system for d in dump.days]
+        if not days:
+            return []
+        midnight = datetime.combine(max(days), datetime.min.time())
+        since = self._known[-1].end - AGAIN if self._known else midnight - REACH
+        with self._connected() as connection, suppress(NothingToReportError):
+            new = _intervals_of(self._report(connection, SYSTEM, since))
+            self._known = [each for each in self._known if each.end < new[0].end] + new
+        return [*self._known]
+
+    def subject(self, name: str, interval: Interval) -> Lines:
+        """The lines of a subject in an interval."""
+        with self._connected() as connection:
+            if name == EXCEPTIONS:
+                return self._exceptions(connection, interval)
+            try:
+                return lines_of(
+                    self._report(connection, PANELS[name], interval.middle, interval.end)
+                )
+            except NothingToReportError as error:
+                return Lines(notes=[str(error).partition("\n")[0]])
+
+    def over_time(self, name: str, key: Any, until: datetime) -> Lines:
+        """The lines of an object of a subject over the last day."""
+        (option,) = find_report(PANELS[name]).follows
+        with self._connected() as connection:
+            result = self._report(
+                connection, PANELS[name], until - REACH, until, objects={option: key}
+            )
+        lines = lines_of(result)
+        return lines.chosen("", TIME)
+
+    def explained(self, interval: Interval) -> str:
+        """What was different in an interval."""
+        with self._connected() as connection:
+            found = explain(
+                connection,
+                system=self.system,
+                moment=interval.middle,
+                against="before",
+                settings=self._settings,
+            )
+        return render_explanation(found, "text").decode()
+
+    def _report(
+        self,
+        connection: Connection,
+        name: str,
+        since: datetime,
+        until: datetime | None = None,
+        **options: Any,
+    ) -> ReportResult:
+        return report(
+            connection,
+            name,
+            system=self.system,
+            since=since,
+            until=until,
+            settings=self._settings,
+            **options,
+        )
+
+    def _exceptions(self, connection: Connection, interval: Interval) -> Lines:
+        found = exceptions(
+            connection,
+            system=self.system,
+            since=interval.middle,
+            until=interval.end,
+            settings=self._settings,
+        ).table
+        columns = {
+            "severity": found.column("severity").combine_chunks(),
+            "exception": found.column("title").combine_chunks(),
+            "object": found.column("object").combine_chunks(),
+            "since": pa.array(
+                [clock(t) for t in found.column("first_interval").to_pylist()], pa.string()
+            ),
+            "value": pa.array(map(_value, found.column("value").to_pylist()), pa.string()),
+            "limit": pa.array(map(_value, found.column("limit").to_pylist()), pa.string()),
+            "unit": found.column("unit").combine_chunks(),
+        }
+        texts = [pc.fill_null(column, "") for column in columns.values()]
+        return Lines([*columns], texts, pa.table(columns), names=[*columns])
+
+
+def _value(value: float | None) -> str:
+    return "" if value is None else f"{value:,.6g}"
+
+
+def _intervals_of(result: ReportResult) -> list[Interval]:
+    lines = lines_of(result)
+    assert result.covered is not None
+    begins = result.covered.column(BEGIN).to_pylist()
+    ends = result.table.column(TIME).to_pylist()
+    rows = zip(*(texts.to_pylist() for texts in lines.cells), strict=True)
+    return [
+        Interval(begin, end, dict(zip(lines.heads, row, strict=True)))
+        for begin, end, row in zip(begins, ends, rows, strict=True)
+    ]
+
+
+def lines_of(result: ReportResult) -> Lines:
+    """The lines of a report, with the texts that it prints."""
+    columns = result.report.columns
+    cells = [
+        column_texts(column, result.table.column(column.name), result.zone) for column in columns
+    ]
+    heads = [" ".join([*column.label.split("|"), column.unit]).strip() for column in columns]
+    follows = [*result.report.follows.values()]
+    keys = result.table.column(follows[0]).to_pylist() if len(follows) == 1 else ()
+    names = [column.name for column in columns]
+    return Lines(heads, cells, result.table, keys, names, result.notes)

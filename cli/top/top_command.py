@@ -1,0 +1,106 @@
+"""`cpmon top`: the last interval of a system on a screen."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..options import choice_option, store_option, system_option
+from ..output import say
+from ..site_settings import settings, store_at
+
+if TYPE_CHECKING:
+    from .panels import Lines, Watched
+
+
+@click.command("top")
+@store_option
+@system_option
+@click.option("--once", is_flag=True, help="Print the last interval, and end.")
+@click.option(
+    "--top", type=click.IntRange(1), default=10, show_default=True, help="Lines, with --once."
+)
+@choice_option("--format", "form", values=("text", "json"), help="How to print it, with --once.")
+def command(store: Path, system: str | None, once: bool, top: int, form: str) -> None:
+    """Show the last interval of a system, and the next ones as they land (cpmon follow).
+
+    Keys: 1 to 6 choose users, devices, processors, paging, Linux guests and exceptions; s orders by
+    the next column, r turns the order, / filters by the first column; Enter shows an object over
+    time; Space pauses; the arrows go back and forth in time; e explains the interval, n shows
+    notes; q ends.
+
+    \b
+    Examples:
+      cpmon top --store perf/
+      cpmon top --store perf/ --once --format json
+    """
+    from .panels import Watched
+
+    watched = Watched(store_at(store), settings(store), system)
+    if once:
+        _print(watched, top, form)
+        return
+    if form != "text":
+        raise click.UsageError("--format is of --once")
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise click.UsageError("the screen needs a terminal: add --once to print the last interval")
+    from .screen import TopScreen
+
+    TopScreen(watched).run()
+
+
+def _print(watched: Watched, top: int, form: str) -> None:
+    from ...core.errors import NothingToReportError
+    from .panels import SUBJECTS
+
+    intervals = watched.intervals()
+    if not intervals:
+        raise NothingToReportError(
+            "no interval with figures has landed yet",
+            place=str(watched.system or "the store"),
+            expected="two intervals of a system that follow each other",
+        )
+    last = intervals[-1]
+    subjects = {name: watched.subject(name, last) for name in SUBJECTS}
+    if form == "json":
+        say(json.dumps(_document(watched, subjects, top), default=str))
+        return
+    say(f"{watched.system}  {'  '.join(f'{head} {value}' for head, value in last.line.items())}")
+    for name, lines in subjects.items():
+        say(f"\n{name}")
+        for row in _rows(lines, top):
+            say(row)
+
+
+def _rows(lines: Lines, top: int) -> list[str]:
+    """The heads and first lines, as text."""
+    from ...render.text import text_lines
+
+    if not lines.cells or not len(lines.cells[0]):
+        return [*lines.notes] or ["nothing"]
+    import pyarrow as pa
+
+    blocks = [
+        pa.concat_arrays([pa.array([head, ""]), texts.slice(0, top)])
+        for head, texts in zip(lines.heads, lines.cells, strict=True)
+    ]
+    return text_lines(blocks, [n == 0 for n in range(len(blocks))], [1] * len(blocks))
+
+
+def _document(watched: Watched, subjects: dict[str, Lines], top: int) -> dict[str, Any]:
+    last = watched.intervals()[-1]
+    return {
+        "schema_version": 1,
+        "system": watched.system,
+        "begin": last.begin,
+        "interval_end": last.end,
+        "line": dict(last.line),
+        **{
+            name: {"lines": lines.values.slice(0, top).to_pylist(), "notes": [*lines.notes]}
+            for name, lines in subjects.items()
+        },
+    }

@@ -1,0 +1,203 @@
+"""The screen of the last interval: what it shows, what its keys do, and what scripts get."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import DataTable, Static
+
+from cpmon.cli.main import Status
+from cpmon.cli.top.panels import Interval, Lines, Watched
+from cpmon.cli.top.screen import Sheet, TopScreen
+from cpmon.config import Settings
+from cpmon.ingest.following import Follower
+from cpmon.store import Store
+from tests.cli.answer import Cpmon
+from tests.cli.terminal import Terminal
+from tests.ingest.test_following import live, sets
+
+Act = Callable[[TopScreen, "Pilot[None]"], Awaitable[None]]
+
+
+class Remembered(Watched):
+    """A store that does not change: each question is answered once in all tests."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store, Settings())
+        self._subjects: dict[tuple[str, datetime], Lines] = {}
+        self._all: list[Interval] = []
+
+    def intervals(self) -> list[Interval]:
+        self._all = self._all or super().intervals()
+        return self._all
+
+    def subject(self, name: str, interval: Interval) -> Lines:
+        key = name, interval.end
+        if key not in self._subjects:
+            self._subjects[key] = super().subject(name, interval)
+        return self._subjects[key]
+
+
+@pytest.fixture
+def grows(tmp_path: Path) -> Store:
+    return followed(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Remembered:
+    return Remembered(followed(tmp_path_factory.mktemp("top")))
+
+
+def followed(folder: Path) -> Store:
+    store = Store(folder / "lab", create=True)
+    with Follower(store, "a.mon") as follower:
+        assert len([*follower.follow(live(*sets(1, 2, 3)))]) == 3
+    return store
+
+
+def drive(watched: Watched, act: Act) -> None:
+    """Do something on the screen of a store, once it shows something."""
+
+    async def run() -> None:
+        app = TopScreen(watched)
+        async with app.run_test(size=(80, 24)) as pilot:
+            await settled(app, pilot)
+            await act(app, pilot)
+
+    asyncio.run(run())
+
+
+async def settled(app: TopScreen, pilot: Pilot[None]) -> None:
+    """Wait until what was asked is answered."""
+    await pilot.pause()
+    await app.workers.wait_for_complete()
+    await pilot.pause()
+
+
+async def pressed(app: TopScreen, pilot: Pilot[None], *keys: str) -> None:
+    await pilot.press(*keys)
+    await settled(app, pilot)
+
+
+def texts(app: TopScreen) -> list[list[str]]:
+    table = app.screen.query_one(DataTable)
+    return [[str(cell) for cell in table.get_row_at(n)] for n in range(table.row_count)]
+
+
+def status(app: TopScreen) -> str:
+    return str(app.query_one("#status", Static).content)
+
+
+def test_it_shows_the_users_of_the_last_interval(lab: Remembered):
+    async def act(app: TopScreen, pilot: Pilot[None]) -> None:
+        assert "VMTEST  2001-12-18 10:03:00  interval 2 of 2" in str(
+            app.query_one("#system", Static).content
+        )
+        assert [row[:3] for row in texts(app)] == [["ALICE", "60.0", "0.00"]]
+
+    drive(lab, act)
+
+
+def test_a_begin_that_is_rounded_takes_no_other_interval_in(lab: Remembered):
+    last = lab.intervals()[-1]
+    early = replace(last, begin=last.begin - timedelta(microseconds=3))
+
+    lines = Watched.subject(lab, "users", early)
+    assert [texts.to_pylist() for texts in lines.cells[:2]] == [["ALICE"], ["60.0"]]
+
+
+def test_arrows_go_through_time_and_space_pauses(lab: Remembered):
+    async def act(app: TopScreen, pilot: Pilot[None]) -> None:
+        await pressed(app, pilot, "left")
+        assert app.shown.number == (1, 2)
+        await pressed(app, pilot, "left")
+        assert app.shown.number == (1, 2)
+        await pressed(app, pilot, "right", "right")
+        assert app.shown.number == (2, 2)
+        await pressed(app, pilot, "space")
+        assert "PAUSED" in status(app)
+
+    drive(lab, act)
+
+
+@pytest.mark.slow
+def test_what_lands_is_shown_when_it_lands(grows: Store):
+    async def act(app: TopScreen, pilot: Pilot[None]) -> None:
+        with Follower(grows, "a.mon") as follower:
+            assert len([*follower.follow(live(*sets(1, 2, 3, 4)))]) == 1
+        while app.shown.number != (3, 3):
+            await settled(app, pilot)
+
+    drive(Watched(grows, Settings()), act)
+
+
+def test_keys_choose_sort_and_filter(perf: Path):
+    async def act(app: TopScreen, pilot: Pilot[None]) -> None:
+        users = [row[0] for row in texts(app)]
+        await pressed(app, pilot, "s", "r")
+        assert [row[0] for row in texts(app)] == sorted(users)
+        assert "by Userid (turned)" in status(app)
+        await pressed(app, pilot, "slash", *users[0].lower(), "enter")
+        assert [row[0] for row in texts(app)] == users[:1]
+        await pressed(app, pilot, "3")
+        assert "processors" in status(app) and texts(app) == []  # the filter holds
+
+    drive(Remembered(Store(perf)), act)
+
+
+def test_enter_shows_an_object_over_time_and_e_explains(lab: Remembered):
+    async def act(app: TopScreen, pilot: Pilot[None]) -> None:
+        await pressed(app, pilot, "enter")
+        assert isinstance(app.screen, Sheet)
+        assert [row[0] for row in texts(app)] == ["2001-12-18 10:03:00", "2001-12-18 10:02:00"]
+        await pressed(app, pilot, "escape", "e")
+        assert "was different: VMTEST" in str(app.screen.query_one("#text Static", Static).content)
+        await pressed(app, pilot, "escape", "n")
+        assert isinstance(app.screen, Sheet)
+
+    drive(lab, act)
+
+
+def test_every_subject_is_shown_even_without_records(lab: Remembered):
+    async def act(app: TopScreen, pilot: Pilot[None]) -> None:
+        for number in "123456":
+            await pressed(app, pilot, number)
+        assert status(app).startswith("exceptions")
+
+    drive(lab, act)
+
+
+def test_scripts_get_the_last_interval(cpmon: Cpmon, perf: Path):
+    answer = cpmon("top", "--store", perf, "--once", "--format", "json", "--top", 3)
+    document = json.loads(answer.out)
+
+    assert answer.status is Status.DONE
+    assert len(document["users"]["lines"]) == 3
+    assert [line["severity"] for line in document["exceptions"]["lines"]] == ["warning"]
+    text = cpmon("top", "--store", perf, "--once").text
+    assert text.count("\n\n") >= 6 and "Userid" in text
+
+
+def test_without_a_terminal_it_says_what_to_do(cpmon: Cpmon, perf: Path):
+    answer = cpmon("top", "--store", perf)
+
+    assert answer.status is Status.USAGE
+    assert "--once" in answer.err
+
+
+@pytest.mark.slow
+def test_it_runs_on_a_terminal(grows: Store):
+    words = [sys.executable, "-m", "cpmon", "top", "--store", str(grows.root)]
+    with Terminal(words, {**os.environ, "COLUMNS": "80", "LINES": "24", "NO_COLOR": "1"}) as top:
+        top.wait_for("ALICE")
+        top.type("q")
+        assert top.end() == 0

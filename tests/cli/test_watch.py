@@ -1,0 +1,68 @@
+"""`report --watch`: each new line when its interval is in the store, as the report has it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cpmon.cli.main import Status
+from cpmon.ingest.following import Follower
+from cpmon.store import Store, watching
+from tests.cli.answer import Cpmon
+from tests.ingest.test_following import live, sets
+
+REPORT = ("report", "user_resource_util", "--user", "ALICE", "--store")
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A store in which intervals land while it is looked at; the first look is before all."""
+    store = Store(tmp_path / "perf", create=True)
+
+    def landing(_store: Store) -> Iterator[None]:
+        yield
+        with Follower(store, "a.mon") as follower:
+            for _ in follower.follow(live(*sets(1, 2, 3, 4))):
+                yield
+            yield
+
+    monkeypatch.setattr(watching, "changes", landing)
+    return store.root
+
+
+def test_lines_come_one_by_one_below_one_heading(cpmon: Cpmon, place: Path):
+    watched = cpmon(*REPORT, place, "--watch").text
+    whole = cpmon(*REPORT, place).text
+
+    lines = [line for line in whole.splitlines() if line.startswith("2001")]
+    assert len(lines) == 3
+    assert [line for line in watched.splitlines() if line.startswith("2001")] == lines
+    assert watched.count("End time") == 1 and "Mean" not in watched
+
+
+def test_lines_for_programs_are_those_of_the_report(cpmon: Cpmon, place: Path):
+    watched = cpmon(*REPORT, place, "--watch", "--format", "jsonl")
+    csv = cpmon(*REPORT, place, "--watch", "--format", "csv").text
+
+    whole = cpmon(*REPORT, place, "--format", "jsonl").text
+    assert [*map(json.loads, watched.text.splitlines())] == [*map(json.loads, whole.splitlines())]
+    assert csv == cpmon(*REPORT, place, "--format", "csv").text
+
+
+def test_what_has_no_lines_by_time_is_refused(cpmon: Cpmon, place: Path):
+    answer = cpmon("report", "users_by_time", "processors", "--store", place, "--watch")
+    assert answer.status is not Status.DONE
+
+    answer = cpmon("report", "user_resource_util", "--store", place, "--watch")
+    assert answer.status is Status.USAGE and "--by" in answer.err
+
+
+def test_a_store_tells_of_what_lands(store: Store):
+    looks = watching.changes(store, poll_s=0)
+    next(looks)
+    with Follower(store, "a.mon") as follower:
+        assert len([*follower.follow(live(*sets(1)))]) == 1
+    next(looks)

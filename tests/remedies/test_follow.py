@@ -1,0 +1,52 @@
+"""A source that cannot be followed: what the message says helps."""
+
+from __future__ import annotations
+
+import gzip
+import socket
+from pathlib import Path
+
+from tests.dumps import dump, fields, interval
+from tests.remedies.trying import Attempt, tries
+
+
+def minute(number: int) -> bytes:
+    named = fields("mtrsys", 60 * number, systmid="VMTEST") if number == 1 else b""
+    return interval(60 * number, named, fields("sytrsp", 60 * number, pfxcpuad=number))
+
+
+@tries("follow-compressed")
+def test_what_is_compressed_is_landed_by_ingest(tried: Attempt, tmp_path: Path):
+    file, store = tmp_path / "a.mon", tmp_path / "store"
+    file.write_bytes(gzip.compress(dump(minute(1))))
+    assert "gzip" in tried.fails("follow", file, "--store", store)
+
+    tried.works("ingest", file, "--store", store)
+
+
+@tries("follow-source-changed")
+def test_a_source_that_changed_is_landed_or_what_landed_is_dropped(tried: Attempt, tmp_path: Path):
+    file, store = tmp_path / "a.mon", tmp_path / "store"
+    file.write_bytes(minute(1) + minute(2))
+    tried.works("follow", file, "--store", store, "--idle", "1s")
+    file.write_bytes(dump(minute(1), minute(3), minute(4)))
+    tried.fails("follow", file, "--store", store, "--idle", "1s")
+
+    tried.works("ingest", file, "--store", tmp_path / "other")
+    whole = file.read_bytes()
+    file.write_bytes(minute(1) + minute(3) + minute(4))
+    message = tried.fails("follow", file, "--store", store, "--idle", "1s")
+    tried.works("store", "drop", message.split("store drop ")[1].split()[0], "--store", store)
+    file.write_bytes(whole)
+    tried.works("follow", file, "--store", store)
+
+
+@tries("metrics-address-unusable")
+def test_another_port_serves_metrics(tried: Attempt, tmp_path: Path):
+    file, store = tmp_path / "a.mon", tmp_path / "store"
+    file.write_bytes(dump(minute(1)))
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        tried.fails("follow", file, "--store", store, "--metrics", f":{port}")
+
+    tried.works("follow", file, "--store", store, "--metrics", f":{port}")
