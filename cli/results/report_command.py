@@ -285,6 +285,8 @@ def _watch(
     from ...core.errors import NothingToReportError
     from ...reduce.metrics.metric import TIME
     from ...reduce.reports.combined import are_metrics, combined_reports
+    from ...reduce.reports.report_text import lines_after
+    from ...store.watching import changes
 
     is_one = len(names) == 1 or are_metrics(names)
     if options.pop("plot") or not is_one or out.file or out.format not in WATCHED:
