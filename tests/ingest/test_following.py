@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from cpmon.core.errors import CpmonError
+from cpmon.core.errors import BusyError, CpmonError
 from cpmon.ingest import Code, Landed, following, ingest
 from cpmon.ingest.container.arriving import Arrival, device_arrivals
 from cpmon.ingest.container.source import Device
@@ -269,6 +269,34 @@ def test_a_file_that_grows_is_followed_to_its_end(store: Store, tmp_path: Path):
 
     assert len(store.dumps()) == 1
     assert [*follow(file, store)] == []
+
+
+@pytest.mark.parametrize("way", ["renamed", "emptied"])
+def test_a_file_that_is_replaced_is_followed_anew(way: str, store: Store, tmp_path: Path):
+    file, chunks = tmp_path / "a.mon", sets(1, 2, 3, 4)
+    file.write_bytes(b"".join(chunks[:3]))
+    following_it = follow(file, store)
+    landed = [next(following_it)]
+    if way == "renamed":
+        file.rename(tmp_path / "old.mon")
+    file.write_bytes(dump(chunks[3]))
+    landed += following_it
+
+    assert sum(each.about["intervals"] for each in landed) == 4
+    with connect(store) as connection:
+        rows = connection.sql("SELECT system, vmdttime FROM interval.useact ORDER BY interval_end")
+        assert rows.fetchall() == [("VMTEST", rate) for rate in (None, 3000, 5000, 7000)]
+
+
+def test_who_follows_what_another_one_follows_is_told(store: Store):
+    chunks = sets(1, 2, 3)
+    with Follower(store, "a.mon") as one, Follower(store, "a.mon") as other:
+        first = one.follow(live(*chunks))
+        second = other.follow(live(*chunks))
+        next(first)
+        next(second)  # it goes on behind what has landed
+        with pytest.raises(BusyError, match="another process follows"):
+            assert not [*first]
 
 
 def test_files_of_a_folder_are_followed_one_after_the_other(store: Store, tmp_path: Path):
