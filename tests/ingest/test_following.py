@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import gzip
 import itertools
+import json
 import os
 import random
 import threading
@@ -23,7 +24,7 @@ from cpmon.ingest.container.arriving import Arrival, device_arrivals
 from cpmon.ingest.container.source import Device
 from cpmon.ingest.following import Follower, follow
 from cpmon.store import Store, connect
-from cpmon.store.check import drop
+from cpmon.store.check import collect_garbage, drop
 from cpmon.store.dumps.compaction import compact, months
 from tests.dumps import dump, fields, interval
 from tests.ingest.container.test_monreader_device import Driver
@@ -178,6 +179,19 @@ def test_parts_of_a_day_are_put_together(
 
     assert len(store.dumps()) == 1
     assert relations(store) == relations(ingested(tmp_path, b"".join(chunks)))
+
+
+def test_what_was_put_together_is_forgotten(store: Store, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(following, "FAN", 3)
+    with Follower(store, "a.mon") as follower:
+        for number, _ in enumerate(follower.follow(live(*sets(*range(1, 8)))), 1):
+            if number == 4:  # a day later
+                collect_garbage(store, -60)
+
+    newest = max((store.root / "manifest").rglob("dumps.*.jsonl"))
+    dropped = json.loads(newest.read_text(encoding="utf-8").splitlines()[0])["dropped"]
+    assert sorted(name[-1] for name in dropped) == ["4", "5"]  # 1 and 2 were put together with 0
+    assert len([*(store.root / "records").rglob("dump.json")]) == 3
 
 
 def test_parts_of_several_days_are_merged_by_month_and_dropped_as_one(store: Store, tmp_path: Path):
