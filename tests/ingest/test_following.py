@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from cpmon.core.errors import BusyError, CpmonError
+from cpmon.generate import dump_frames, parse_scenario
 from cpmon.ingest import Code, Landed, following, ingest
 from cpmon.ingest.container.arriving import Arrival, device_arrivals
 from cpmon.ingest.container.source import Device
@@ -29,6 +30,7 @@ from cpmon.store.dumps.compaction import compact, months
 from tests.dumps import dump, fields, interval
 from tests.ingest.container.test_monreader_device import Driver
 from tests.scenarios import SCENARIOS, Scenario, capture
+from tests.worlds.world import random_world
 
 RELATIONS = ("meta.interval", "interval.useact", "interval.sytprp", "interval.ioddev")
 Rows = dict[str, Any]
@@ -385,3 +387,25 @@ def test_a_kill_at_any_step_loses_nothing_that_was_there_and_repeats_nothing(
     land(Store(store.root), live(*chunks))
 
     assert relations(Store(store.root)) == relations(ingested(tmp_path, b"".join(chunks)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [5, 6, 7, 11])
+def test_a_random_world_that_is_followed_with_breaks_is_the_one_that_was_ingested(
+    seed: int, store: Store, tmp_path: Path
+):
+    scenario = parse_scenario(random_world(seed).text, "world.toml")
+    chunks = [bytes(chunk) for chunk in dump_frames(scenario, scenario.runs[0].run_id)]
+    whole = ingested(tmp_path, b"".join(chunks))
+    for count in (2, 3):
+        with Follower(store, "a.mon") as follower:
+            for _ in itertools.islice(follower.follow(live(*chunks)), count):
+                pass
+    land(store, live(*chunks))
+
+    for table in sorted(whole.tables() - {"finding"}):
+        rows = "meta.interval" if table == "interval" else f"monitor.{table}"
+        query = f"SELECT * EXCLUDE (dump) FROM {rows} ORDER BY ALL"
+        with connect(whole) as one, connect(store) as other:
+            assert one.sql(query).fetchall() == other.sql(query).fetchall()
+    assert relations(store) == relations(whole)
