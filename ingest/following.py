@@ -29,6 +29,7 @@ from ..store.dumps.manifest import FAN
 from ..store.dumps.parts import STREAM, combine, part_name, parts_of
 from ..store.dumps.staging import Staging
 from ..store.dumps.store import Store
+from .codec import utc_text
 from .container.arriving import POLL_S, Arrival, ArrivingReading, ArrivingSource, arrivals
 from .container.monwrite import Framer
 from .container.source import Container
@@ -72,6 +73,7 @@ class Follower:
         release: str = "",
         fallback_release: str = "",
         container: Container | str = Container.AUTO,
+        last_tod: str | None = None,
     ) -> None:
         """Reads nothing of the store yet.
 
@@ -81,7 +83,9 @@ class Follower:
             fallback_system: name to use as long as the data has none.
             release: CP level that writes, if not the one that the data names.
             fallback_release: CP level that writes, if it names none.
+            last_tod: of a source that cannot be read again, the last record that landed before.
         """
+        self._last_tod = last_tod
         self._store, self._given, self._fallback = store, system, fallback_system
         self._releases = release, fallback_release
         self._source = ArrivingSource(name, Container(container))
@@ -291,6 +295,10 @@ class Follower:
         reader, part = self._reader, self._part
         for name, table in reader.rest():
             part.staged.write(name, table)
+        if self._last_tod and part.times_us:
+            missing = f"{self._last_tod} to {utc_text(part.times_us[0])}: nobody read what came"
+            reader.findings.add(Code.SETS_MISSED, 0, missing)
+            self._last_tod = None
         reader.end_part(0 if final else LATER)
         totals, has = reader.totals, self._has
         is_known = position < self._has_to or has.get("final", False)
@@ -423,11 +431,12 @@ class _Sources:
             key=lambda about: str(about["landed_at"]),
             default={},
         )
-        fallbacks = {
+        known = {
             "fallback_system": before.get("system", "UNKNOWN"),
             "fallback_release": before.get("release", ""),
+            "last_tod": None if is_file else before.get("last_tod"),
         }
-        with Follower(self._store, name, **fallbacks | self._options) as follower:
+        with Follower(self._store, name, **known | self._options) as follower:
 
             def is_complete() -> bool:
                 self.is_replaced = began is not None and _is_other(path, began, follower.size)

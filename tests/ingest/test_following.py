@@ -329,20 +329,27 @@ def test_files_of_a_folder_are_followed_one_after_the_other(store: Store, tmp_pa
         assert [rate for _, rate in rows.fetchall()] == [None, 3000, 5000, 7000]
 
 
-def test_a_pipe_is_followed_until_it_is_closed(store: Store, tmp_path: Path):
+def test_a_pipe_is_followed_until_it_is_closed_and_what_nobody_read_is_told(
+    store: Store, tmp_path: Path
+):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
 
-    def write() -> None:
-        with pipe.open("wb") as open_pipe:
-            open_pipe.write(dump(*sets(1, 2)))
+    def followed(*chunks: bytes) -> list[Landed]:
+        def write() -> None:
+            with pipe.open("wb") as open_pipe:
+                open_pipe.write(dump(*chunks))
 
-    writer = threading.Thread(target=write)
-    writer.start()
-    landed = [*follow(pipe, store, idle_s=5)]
-    writer.join()
+        writer = threading.Thread(target=write)
+        writer.start()
+        landed = [*follow(pipe, store, idle_s=5)]
+        writer.join()
+        return landed
 
-    assert sum(each.about["intervals"] for each in landed) == 2
+    assert sum(each.about["intervals"] for each in followed(*sets(1, 2))) == 2
+    first = followed(*sets(5, 6, named=False))[0]
+    assert first.system == "VMTEST"
+    assert "10:02:00" in first.findings.first(Code.SETS_MISSED).detail
 
 
 class Killed(BaseException):
