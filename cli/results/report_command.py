@@ -270,10 +270,16 @@ def _watch(
         raise click.UsageError(f"--watch prints one report on standard output, as {formats}")
     from ...core.errors import NothingToReportError
     from ...reduce.metrics.metric import TIME
+    from ...reduce.metrics.report_set import Lines
     from ...reduce.reports.report import report
+    from ...reduce.reports.report_names import find_report
     from ...reduce.reports.report_text import lines_after
     from ...store.watching import changes
 
+    definition = find_report(names[0])
+    is_by_time = definition.lines is Lines.TIME or not definition.keys
+    if not (is_by_time or options["by"] or options["objects"]):
+        raise click.UsageError("--watch needs lines by time: follow an object, or add --by")
     last = None
     for _ in changes(store_at(store)):
         with opened(store) as connection:

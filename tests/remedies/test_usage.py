@@ -101,6 +101,16 @@ CASES: list[Case] = [
         "generate small-lab --run LAB --intervals 1 --pace 9999x -o OUT",
         "generate small-lab --run LAB --intervals 1 --pace 9999x -o -",
     ),
+    (
+        "{} is no pace; write it like 60x",
+        "generate small-lab --run LAB --intervals 1 --pace fast -o -",
+        "generate small-lab --run LAB --intervals 1 --pace 9999x -o -",
+    ),
+    (
+        "{} is no address; write it like :9117 or 10.0.0.1:9117",
+        "follow DUMP --store OUT --metrics here",
+        "follow DUMP --store OUT --metrics :19117",
+    ),
     ("--format is of --once", "top --format json --store LAB", "top --once --store LAB"),
     (
         "the screen needs a terminal: add --once to print the last interval",
