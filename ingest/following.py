@@ -11,16 +11,17 @@ from __future__ import annotations
 
 import functools
 import itertools
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from ..core.errors import CpmonError
+from ..core.errors import BusyError, CpmonError
 from ..store.check import collect_garbage
 from ..store.dumps.kept_layouts import keep_layouts
 from ..store.dumps.landed_dump import LandedDump
@@ -28,6 +29,7 @@ from ..store.dumps.manifest import FAN
 from ..store.dumps.parts import STREAM, combine, part_name, parts_of
 from ..store.dumps.staging import Staging
 from ..store.dumps.store import Store
+from .codec import utc_text
 from .container.arriving import POLL_S, Arrival, ArrivingReading, ArrivingSource, arrivals
 from .container.monwrite import Framer
 from .container.source import Container
@@ -71,6 +73,7 @@ class Follower:
         release: str = "",
         fallback_release: str = "",
         container: Container | str = Container.AUTO,
+        last_tod: str | None = None,
     ) -> None:
         """Reads nothing of the store yet.
 
@@ -80,7 +83,9 @@ class Follower:
             fallback_system: name to use as long as the data has none.
             release: CP level that writes, if not the one that the data names.
             fallback_release: CP level that writes, if it names none.
+            last_tod: of a source that cannot be read again, the last record that landed before.
         """
+        self._last_tod = last_tod
         self._store, self._given, self._fallback = store, system, fallback_system
         self._releases = release, fallback_release
         self._source = ArrivingSource(name, Container(container))
@@ -117,6 +122,7 @@ class Follower:
             DumpError: it is no monitor data.
             CpmonError: it is compressed, or another source than the one that was followed.
             StoreError: the store cannot be written.
+        BusyError: another process follows the same source.
         """
         for data in arrivals:
             if data is None:
@@ -139,6 +145,11 @@ class Follower:
             self._reader.findings.add(Code.CONFIG_MISSING, 0, "expected a record 1.4")
         yield from self._land(self._reading.position, final=True)
         self._put_together()
+
+    @property
+    def size(self) -> int:
+        """Bytes that have come."""
+        return self._source.size
 
     def missed(self, detail: str) -> None:
         """Report that data sets of a device are missing."""
@@ -284,6 +295,10 @@ class Follower:
         reader, part = self._reader, self._part
         for name, table in reader.rest():
             part.staged.write(name, table)
+        if self._last_tod and part.times_us:
+            missing = f"{self._last_tod} to {utc_text(part.times_us[0])}: nobody read what came"
+            reader.findings.add(Code.SETS_MISSED, 0, missing)
+            self._last_tod = None
         reader.end_part(0 if final else LATER)
         totals, has = reader.totals, self._has
         is_known = position < self._has_to or has.get("final", False)
@@ -311,7 +326,14 @@ class Follower:
             keep_layouts(self._store.files)
             self._checked = about["identity"]
         day = first_day(about)
-        fresh = self._store.land(part.staged, about, day)
+        if not self._store.land(part.staged, about, day):
+            raise BusyError(
+                f"another process follows {self._source.name} into this store",
+                code="follow-twice",
+                place=self._store.location,
+                found=f"part {about['dump']}",
+                effect="nothing more is landed by this one; nothing of the other is changed",
+            )
         findings, reader.findings = reader.findings, Findings()
         reader.intervals.forget(KEPT)
         self._small.append(str(about["dump"]))
@@ -319,7 +341,7 @@ class Follower:
         self._scratch.close()
         self._part = self._new_part()
         self._part.closed = len(reader.intervals.closed)
-        yield Landed(str(about["dump"]), self._system, not fresh, about, findings)
+        yield Landed(str(about["dump"]), self._system, False, about, findings)
         self._put_together(f"date={day}")
 
     def _put_together(self, today: str = "") -> None:
@@ -355,7 +377,8 @@ def follow(
 ) -> Iterator[Landed]:
     """Land what comes from a source; yields each part that has landed.
 
-    A file ends with its end-of-data record, a pipe where it is closed; a FIFO is opened again then.
+    A file ends with its end-of-data record, a pipe where it is closed; a FIFO is opened again then,
+    and a file that was replaced by another one, or begun anew.
     In a folder one file is followed after the other, in the order of their last changes: when there
     is a newer one, the one before is complete.
 
@@ -374,15 +397,20 @@ def follow(
         yield from sources.files_of(path, patterns, idle_s)
         return
     yield from sources.one(path, idle_s)
-    while path.is_fifo() and idle_s is None:
+    while idle_s is None and (path.is_fifo() or sources.is_replaced):
         yield from sources.one(path, idle_s)
 
 
 class _Sources:
-    """Sources that are followed one after the other; what one does not name, the last one did."""
+    """Sources that are followed one after the other; what one does not name, the last one did.
+
+    Attributes:
+        is_replaced: whether the last one was a file in whose place there is another one.
+    """
 
     def __init__(self, store: Store, options: dict[str, Any]) -> None:
         self._store, self._options = store, options
+        self.is_replaced = False
         self._lasts = [about for about in _lasts(store) if STREAM in about]
 
     def one(
@@ -394,7 +422,8 @@ class _Sources:
             is_over: of a file among others, whether nothing follows what has come of it.
         """
         name = "standard input" if str(path) == "-" else path.name
-        is_file = path.is_file()
+        is_file, began = path.is_file(), path.stat() if path.is_file() else None
+        self.is_replaced = False
         if is_file and landed_before(path, self._store):
             return
         before = max(
@@ -402,14 +431,17 @@ class _Sources:
             key=lambda about: str(about["landed_at"]),
             default={},
         )
-        fallbacks = {
+        known = {
             "fallback_system": before.get("system", "UNKNOWN"),
             "fallback_release": before.get("release", ""),
+            "last_tod": None if is_file else before.get("last_tod"),
         }
-        with Follower(self._store, name, **fallbacks | self._options) as follower:
+        with Follower(self._store, name, **known | self._options) as follower:
 
             def is_complete() -> bool:
-                return (is_file and follower.is_ended) or (is_over is not None and is_over())
+                self.is_replaced = began is not None and _is_other(path, began, follower.size)
+                is_over_now = self.is_replaced or (is_over is not None and is_over())
+                return is_over_now or (is_file and follower.is_ended)
 
             def coming() -> Iterator[Arrival]:
                 for data in arrivals(path, follower.missed, idle_s):
@@ -449,6 +481,14 @@ def _files(folder: Path, patterns: Sequence[str]) -> list[Path]:
     """The files of a folder, by their last changes."""
     files = {f for pattern in patterns for f in folder.glob(pattern) if f.is_file()}
     return sorted(files, key=lambda file: (file.stat().st_mtime_ns, file.name))
+
+
+def _is_other(path: Path, began: os.stat_result, size: int) -> bool:
+    """Whether a file is another one than it began as, or was emptied since so much was read."""
+    with suppress(FileNotFoundError):
+        now = path.stat()
+        return now.st_ino != began.st_ino or now.st_size < size
+    return False  # it may be back in a moment
 
 
 def _has_newer(file: Path, folder: Path, patterns: Sequence[str]) -> bool:

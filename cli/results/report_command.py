@@ -284,14 +284,22 @@ def _watch(
     """Print the lines of a report, and further ones as they come, until it is interrupted."""
     from ...core.errors import NothingToReportError
     from ...reduce.metrics.metric import TIME
+    from ...reduce.metrics.report_set import Lines
     from ...reduce.reports.combined import are_metrics, combined_reports
+    from ...reduce.reports.report_names import find_report
     from ...reduce.reports.report_text import lines_after
     from ...store.watching import changes
 
-    is_one = len(names) == 1 or are_metrics(names)
-    if options.pop("plot") or not is_one or out.file or out.format not in WATCHED:
-        formats = ", ".join(WATCHED)
-        raise click.UsageError(f"--watch prints one report on standard output, as {formats}")
+    is_metrics = are_metrics(names)
+    if options.pop("plot") or not (is_metrics or len(names) == 1) or out.file:
+        raise click.UsageError("--watch prints one report on standard output")
+    if out.format not in WATCHED:
+        raise click.UsageError(f"--watch prints {', '.join(WATCHED)}")
+    no_times = click.UsageError("--watch needs lines by time: follow an object, or add --by")
+    if not (is_metrics or options["by"] or options["objects"]):
+        definition = find_report(names[0])
+        if definition.lines is not Lines.TIME and definition.keys:
+            raise no_times
     last = None
     for _ in changes(store_at(store)):
         with opened(store) as connection:
@@ -302,7 +310,7 @@ def _watch(
                     continue
                 raise
         if TIME not in result.table.column_names:
-            raise click.UsageError("--watch needs lines by time: follow an object, or add --by")
+            raise no_times
         if text := lines_after(result, last, out.format, screen):
             out.write(text)
             sys.stdout.flush()

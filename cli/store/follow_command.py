@@ -13,7 +13,7 @@ from ...core.text import counted
 from ..dump.dump_output import container_option
 from ..main import Status, status_of, worse
 from ..options import ANY_PATH, LENGTH, Name, Parsed, release_option, store_option
-from ..output import say
+from ..output import TARGET_FILE, say
 from ..site_settings import settings
 
 if TYPE_CHECKING:
@@ -53,6 +53,12 @@ ADDRESS = Parsed("address", ":9117 or 10.0.0.1:9117", "[HOST]:PORT", _address)
     show_default=True,
     help="So many users, devices and processors have metrics of their own.",
 )
+@click.option(
+    "--alerts",
+    type=TARGET_FILE,
+    metavar="FILE",
+    help="Append exceptions there when they begin and end, as JSON lines.",
+)
 @click.option("--idle", type=LENGTH, help="End when nothing has come for so long, as 30s.")
 def command(
     source: Path,
@@ -62,6 +68,7 @@ def command(
     container: str,
     metrics: tuple[str, int] | None,
     metrics_top: int,
+    alerts: Path | None,
     idle: timedelta | None,
 ) -> Status:
     """Land what comes from SOURCE: each interval is in the store seconds after its last record.
@@ -78,7 +85,7 @@ def command(
       cpmon follow /dev/monreader --store perf/
       cpmon generate small-lab --pace 60x -o - | cpmon follow - --store perf/
       cpmon follow /data/monwrite/ --store perf/ --system VMPROD
-      cpmon follow /dev/monreader --store perf/ --metrics :9117
+      cpmon follow /dev/monreader --store perf/ --metrics :9117 --alerts alerts.jsonl
     """
     from ...config.settings import PATTERNS
     from ...ingest.following import follow
@@ -99,6 +106,10 @@ def command(
                 live = LiveMetrics(place, settings(), metrics_top)
                 serving.enter_context(live.served(*metrics))
                 told_of.append(live.landed)
+            if alerts:
+                from ...batch.alerts import Alerts
+
+                told_of.append(Alerts(place, settings(), alerts).landed)
             for landed in follow(source, place, PATTERNS, **options):
                 worst = worse(worst, _report(landed, told))
                 for tell in told_of:

@@ -160,7 +160,7 @@ class ArrivingReading(Reading):
         """The windows of what has been read; one ends at `held_from`."""
         if self.held_from is not None:
             count = int(np.searchsorted(self.frames.start + self._base, self.held_from))
-            if count < len(self.frames):
+            if 0 < count < len(self.frames):
                 yield self.take(count, report_open=False)
                 self.drop()
         yield from super().windows(final)
@@ -211,28 +211,24 @@ def device_arrivals(
     device: Device, missed: Missed, idle_s: float | None = None
 ) -> Iterator[Arrival]:
     """The data sets of a monreader device, each of which is whole when it comes."""
-    last = time.monotonic()
-    while idle_s is None or time.monotonic() - last < idle_s:
-        data = device.next_set()
+    for data in _idle_limited(lambda: device.next_set() or None, idle_s):
         while device.troubles:
             missed(device.troubles.pop(0)[1])
+        yield data
         if data:
-            yield data
-            last = time.monotonic()
-        yield None
+            yield None
 
 
 def _idle_limited(read: Callable[[], Arrival | bool], idle_s: float | None) -> Iterator[Arrival]:
-    last = time.monotonic()
-    while True:
+    """What is read, until nothing has come for so long, or it is False."""
+    waited = 0.0
+    while idle_s is None or waited <= idle_s:
+        began = time.monotonic()
         data = read()
         if data is False:
             return
-        if data:
-            last = time.monotonic()
+        waited = 0.0 if data else waited + time.monotonic() - began
         yield cast(Arrival, data)
-        if not data and idle_s is not None and time.monotonic() - last >= idle_s:
-            return
 
 
 def _grown(handle: int) -> Arrival:

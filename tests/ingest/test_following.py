@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import gzip
 import itertools
+import json
 import os
 import random
 import threading
@@ -17,17 +18,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from cpmon.core.errors import CpmonError
+from cpmon.core.errors import BusyError, CpmonError
+from cpmon.generate import dump_frames, parse_scenario
 from cpmon.ingest import Code, Landed, following, ingest
 from cpmon.ingest.container.arriving import Arrival, device_arrivals
 from cpmon.ingest.container.source import Device
 from cpmon.ingest.following import Follower, follow
 from cpmon.store import Store, connect
-from cpmon.store.check import drop
+from cpmon.store.check import collect_garbage, drop
 from cpmon.store.dumps.compaction import compact, months
 from tests.dumps import dump, fields, interval
 from tests.ingest.container.test_monreader_device import Driver
 from tests.scenarios import SCENARIOS, Scenario, capture
+from tests.worlds.world import random_world
 
 RELATIONS = ("meta.interval", "interval.useact", "interval.sytprp", "interval.ioddev")
 Rows = dict[str, Any]
@@ -180,6 +183,19 @@ def test_parts_of_a_day_are_put_together(
     assert relations(store) == relations(ingested(tmp_path, b"".join(chunks)))
 
 
+def test_what_was_put_together_is_forgotten(store: Store, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(following, "FAN", 3)
+    with Follower(store, "a.mon") as follower:
+        for number, _ in enumerate(follower.follow(live(*sets(*range(1, 8)))), 1):
+            if number == 4:  # a day later
+                collect_garbage(store, -60)
+
+    newest = max((store.root / "manifest").rglob("dumps.*.jsonl"))
+    dropped = json.loads(newest.read_text(encoding="utf-8").splitlines()[0])["dropped"]
+    assert sorted(name[-1] for name in dropped) == ["4", "5"]  # 1 and 2 were put together with 0
+    assert len([*(store.root / "records").rglob("dump.json")]) == 3
+
+
 def test_parts_of_several_days_are_merged_by_month_and_dropped_as_one(store: Store, tmp_path: Path):
     chunks = sets(1, 2, 1441, 1442, 28801, 28802)
     land(store, live(*chunks))
@@ -271,6 +287,34 @@ def test_a_file_that_grows_is_followed_to_its_end(store: Store, tmp_path: Path):
     assert [*follow(file, store)] == []
 
 
+@pytest.mark.parametrize("way", ["renamed", "emptied"])
+def test_a_file_that_is_replaced_is_followed_anew(way: str, store: Store, tmp_path: Path):
+    file, chunks = tmp_path / "a.mon", sets(1, 2, 3, 4)
+    file.write_bytes(b"".join(chunks[:3]))
+    following_it = follow(file, store)
+    landed = [next(following_it)]
+    if way == "renamed":
+        file.rename(tmp_path / "old.mon")
+    file.write_bytes(dump(chunks[3]))
+    landed += following_it
+
+    assert sum(each.about["intervals"] for each in landed) == 4
+    with connect(store) as connection:
+        rows = connection.sql("SELECT system, vmdttime FROM interval.useact ORDER BY interval_end")
+        assert rows.fetchall() == [("VMTEST", rate) for rate in (None, 3000, 5000, 7000)]
+
+
+def test_who_follows_what_another_one_follows_is_told(store: Store):
+    chunks = sets(1, 2, 3)
+    with Follower(store, "a.mon") as one, Follower(store, "a.mon") as other:
+        first = one.follow(live(*chunks))
+        second = other.follow(live(*chunks))
+        next(first)
+        next(second)  # it goes on behind what has landed
+        with pytest.raises(BusyError, match="another process follows"):
+            assert not [*first]
+
+
 def test_files_of_a_folder_are_followed_one_after_the_other(store: Store, tmp_path: Path):
     folder = tmp_path / "dumps"
     folder.mkdir()
@@ -285,20 +329,27 @@ def test_files_of_a_folder_are_followed_one_after_the_other(store: Store, tmp_pa
         assert [rate for _, rate in rows.fetchall()] == [None, 3000, 5000, 7000]
 
 
-def test_a_pipe_is_followed_until_it_is_closed(store: Store, tmp_path: Path):
+def test_a_pipe_is_followed_until_it_is_closed_and_what_nobody_read_is_told(
+    store: Store, tmp_path: Path
+):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
 
-    def write() -> None:
-        with pipe.open("wb") as open_pipe:
-            open_pipe.write(dump(*sets(1, 2)))
+    def followed(*chunks: bytes) -> list[Landed]:
+        def write() -> None:
+            with pipe.open("wb") as open_pipe:
+                open_pipe.write(dump(*chunks))
 
-    writer = threading.Thread(target=write)
-    writer.start()
-    landed = [*follow(pipe, store, idle_s=5)]
-    writer.join()
+        writer = threading.Thread(target=write)
+        writer.start()
+        landed = [*follow(pipe, store, idle_s=5)]
+        writer.join()
+        return landed
 
-    assert sum(each.about["intervals"] for each in landed) == 2
+    assert sum(each.about["intervals"] for each in followed(*sets(1, 2))) == 2
+    first = followed(*sets(5, 6, named=False))[0]
+    assert first.system == "VMTEST"
+    assert "10:02:00" in first.findings.first(Code.SETS_MISSED).detail
 
 
 class Killed(BaseException):
@@ -343,3 +394,25 @@ def test_a_kill_at_any_step_loses_nothing_that_was_there_and_repeats_nothing(
     land(Store(store.root), live(*chunks))
 
     assert relations(Store(store.root)) == relations(ingested(tmp_path, b"".join(chunks)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [5, 6, 7, 11])
+def test_a_random_world_that_is_followed_with_breaks_is_the_one_that_was_ingested(
+    seed: int, store: Store, tmp_path: Path
+):
+    scenario = parse_scenario(random_world(seed).text, "world.toml")
+    chunks = [bytes(chunk) for chunk in dump_frames(scenario, scenario.runs[0].run_id)]
+    whole = ingested(tmp_path, b"".join(chunks))
+    for count in (2, 3):
+        with Follower(store, "a.mon") as follower:
+            for _ in itertools.islice(follower.follow(live(*chunks)), count):
+                pass
+    land(store, live(*chunks))
+
+    for table in sorted(whole.tables() - {"finding"}):
+        rows = "meta.interval" if table == "interval" else f"monitor.{table}"
+        query = f"SELECT * EXCLUDE (dump) FROM {rows} ORDER BY ALL"
+        with connect(whole) as one, connect(store) as other:
+            assert one.sql(query).fetchall() == other.sql(query).fetchall()
+    assert relations(store) == relations(whole)

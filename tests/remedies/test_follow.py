@@ -50,3 +50,13 @@ def test_another_port_serves_metrics(tried: Attempt, tmp_path: Path):
         tried.fails("follow", file, "--store", store, "--metrics", f":{port}")
 
     tried.works("follow", file, "--store", store, "--metrics", f":{port}")
+
+
+@tries("alerts-file-unusable")
+def test_alerts_are_told_to_another_file(tried: Attempt, tmp_path: Path):
+    file, store, alerts = tmp_path / "a.mon", tmp_path / "store", tmp_path / "alerts.jsonl"
+    file.write_bytes(dump(minute(1)))
+    alerts.write_bytes(b"\xff")
+    tried.fails("follow", file, "--store", store, "--alerts", alerts)
+
+    tried.works("follow", file, "--store", store, "--alerts", tmp_path / "others.jsonl")

@@ -77,6 +77,47 @@ CASES: list[Case] = [
         "report processors_by_time --plot OUT.svg --store LAB",
     ),
     (
+        "--watch prints one report on standard output, as {}",
+        "report processors_by_time paging_by_time --watch --store LAB",
+        "report processors_by_time paging_by_time --store LAB",
+    ),
+    (
+        "--watch needs lines by time: follow an object, or add --by",
+        "report processors --watch --store LAB",
+        "report processors --by 15m --store LAB",
+    ),
+    (
+        "-o - writes a dump alone: leave out --compress and --truth",
+        "generate small-lab --run LAB --intervals 1 --truth -o -",
+        "generate small-lab --run LAB --intervals 1 -o -",
+    ),
+    (
+        "-o - writes one run: name it with --run, one of {}",
+        "generate small-lab --intervals 1 -o -",
+        "generate small-lab --run LAB --intervals 1 -o -",
+    ),
+    (
+        "--pace writes to standard output: add -o -",
+        "generate small-lab --run LAB --intervals 1 --pace 9999x -o OUT",
+        "generate small-lab --run LAB --intervals 1 --pace 9999x -o -",
+    ),
+    (
+        "{} is no pace; write it like 60x",
+        "generate small-lab --run LAB --intervals 1 --pace fast -o -",
+        "generate small-lab --run LAB --intervals 1 --pace 9999x -o -",
+    ),
+    (
+        "{} is no address; write it like :9117 or 10.0.0.1:9117",
+        "follow DUMP --store OUT --metrics here",
+        "follow DUMP --store OUT --metrics :19117",
+    ),
+    ("--format is of --once", "top --format json --store LAB", "top --once --store LAB"),
+    (
+        "the screen needs a terminal: add --once to print the last interval",
+        "top --store LAB",
+        "top --once --store LAB",
+    ),
+    (
         "--html writes several files: name their folder with -o DIR",
         "report --html --store LAB",
         "report --html -o OUT --store TINY",
