@@ -291,10 +291,10 @@ def _watch(
     from ...store.watching import changes
 
     is_metrics = are_metrics(names)
-    if options.pop("plot") or not (is_metrics or len(names) == 1) or out.file:
-        raise click.UsageError("--watch prints one report on standard output")
-    if out.format not in WATCHED:
-        raise click.UsageError(f"--watch prints {', '.join(WATCHED)}")
+    is_one = is_metrics or len(names) == 1
+    if options.pop("plot") or not is_one or out.file or out.format not in WATCHED:
+        formats = ", ".join(WATCHED)
+        raise click.UsageError(f"--watch prints one report on standard output, as {formats}")
     no_times = click.UsageError("--watch needs lines by time: follow an object, or add --by")
     if not (is_metrics or options["by"] or options["objects"]):
         definition = find_report(names[0])

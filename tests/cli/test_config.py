@@ -284,7 +284,7 @@ def test_formats_are_set_for_the_commands_that_have_one():
     found = {
         name
         for name in group.list_commands(context)
-        if name not in ("config", "schema", "batch")
+        if name not in ("config", "schema", "batch", "top")
         if (command := group.get_command(context, name)) and with_format(command, name, context)
     }
     assert found == set(WITH_FORMAT)

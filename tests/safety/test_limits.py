@@ -40,6 +40,7 @@ COMMANDS = {
     "store export": ["store", "export", "users_by_time", "--parquet", "exported"],
     "store compact": ["store", "compact"],
     "store prune": ["store", "prune", "--keep", "interval=30d", "--raw", "90d"],
+    "top": ["top", "--once"],
     "query": ["query", "FROM interval.useact ORDER BY ALL"],
     "shell": ["shell"],
     "config show": ["config", "show"],
@@ -50,6 +51,7 @@ REASONS = ("memory", "no hours are kept", "too few weeks", "there is no dump")
 MORE = ("16MB", "400MB", "1GB")
 """Limits that are tried before a release: each runs all commands."""
 ELSEWHERE = {
+    "follow": "asks the store for nothing",
     "demo": "makes a store of its own by ingest, reduce and compare",
     "serve": "tests/serve/test_limits.py",
     "notebook": "starts another program",
