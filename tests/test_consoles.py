@@ -47,6 +47,7 @@ PREPARED: dict[str, Callable[[Path], None]] = {
 """What a page needs before its first command."""
 SLOW = {
     *("README", "bring-your-pages", "chargeback", "compare-a-change", "explain", "forecast"),
+    "nightly-one-system",
     *(
         "from-performance-toolkit",
         "from-vmprf",

@@ -154,6 +154,7 @@ def test_keys_choose_sort_and_filter(perf: Path):
     drive(Remembered(Store(perf)), act)
 
 
+@pytest.mark.slow
 def test_enter_shows_an_object_over_time_and_e_explains(lab: Remembered):
     async def act(app: TopScreen, pilot: Pilot[None]) -> None:
         await pressed(app, pilot, "enter")

@@ -43,6 +43,7 @@ def test_lines_come_one_by_one_below_one_heading(cpmon: Cpmon, place: Path):
     assert watched.count("End time") == 1 and "Mean" not in watched
 
 
+@pytest.mark.slow
 def test_lines_for_programs_are_those_of_the_report(cpmon: Cpmon, place: Path):
     watched = cpmon(*REPORT, place, "--watch", "--format", "jsonl")
     csv = cpmon(*REPORT, place, "--watch", "--format", "csv").text

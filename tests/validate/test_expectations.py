@@ -66,6 +66,7 @@ def unmet(answer_text: str) -> list[tuple[str, str, str]]:
     ]
 
 
+@pytest.mark.slow
 def test_what_reduce_wrote_meets_every_expectation(cpmon: Cpmon, reduced: Path):  # noqa: F811
     answer = cpmon("validate", "--store", reduced, "--expectations", "--run", "2600NP")
     head, span = answer.text.splitlines()

@@ -81,6 +81,7 @@ def test_figures_of_two_thousand_worlds(tmp_path: Path, batch: int):
     assert blanks(outcome) <= MOST_BLANK
 
 
+@pytest.mark.slow
 def test_two_thousand_worlds_have_many_combinations_of_events():
     assert len({world.kinds for world in many_worlds()}) >= 200
 
