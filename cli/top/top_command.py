@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,6 +54,9 @@ def command(store: Path, system: str | None, once: bool, top: int, form: str) ->
     TopScreen(watched).run()
 
 
+LINE, NO_BREAK = 80, "\xa0"
+
+
 def _print(watched: Watched, top: int, form: str) -> None:
     from ...core.errors import NothingToReportError
     from .panels import SUBJECTS
@@ -69,7 +73,9 @@ def _print(watched: Watched, top: int, form: str) -> None:
     if form == "json":
         say(json.dumps(_document(watched, subjects, top), default=str))
         return
-    say(f"{watched.system}  {'  '.join(f'{head} {value}' for head, value in last.line.items())}")
+    items = (f"{head}: {value}".replace(" ", NO_BREAK) for head, value in last.line.items())
+    line = textwrap.fill(", ".join((str(watched.system), *items)), LINE)
+    say(line.replace(NO_BREAK, " "))
     for name, lines in subjects.items():
         say(f"\n{name}")
         for row in _rows(lines, top):
