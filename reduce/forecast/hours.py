@@ -112,7 +112,7 @@ def kept_hours(
         NothingToReportError: no hours are kept, or none can be used.
         CpmonError: the metric is one of several objects.
     """
-    absent = _not_reduced(con, definition, span)
+    absent = not_reduced(con, definition, span)
     source = Source(f'rollup."{definition.reduction}"', "hour")
     where, values = source.where(span)
     value = _over_objects(column) if is_total else possible_sql(column, definition, source)
@@ -126,9 +126,9 @@ def kept_hours(
         f" FROM {source.relation} WHERE {where} GROUP BY {TIME} ORDER BY {TIME}",
         values,
     )
+    columns = {each.name: each for each in definition.columns}
+    whose = " ".join(each.text(columns) for each in span.objects) or f"system {span.system}"
     if not len(table):
-        columns = {each.name: each for each in definition.columns}
-        whose = " ".join(each.text(columns) for each in span.objects) or f"system {span.system}"
         raise NothingToReportError(
             f"no hour of {whose} is kept in that span",
             expected=f"hours of {definition.name}",
@@ -159,7 +159,7 @@ def kept_hours(
     texts = [f"{counted(n, 'hour')} {why}" for why, n in counts.items() if n]
     if np.all(part | doubt | blank):
         raise NothingToReportError(
-            "no hour that is kept can be used",
+            f"no hour of {whose} that is kept can be used",
             code="forecast-weeks-too-few",
             expected=f"hours of {definition.name} that are known for three quarters or more",
             found="; ".join(texts),
@@ -184,7 +184,7 @@ def _over_objects(column: ReportColumn) -> str:
     return line_sql(column, rolled=True)
 
 
-def _not_reduced(con: Connection, definition: Report, span: Span) -> list[str]:
+def not_reduced(con: Connection, definition: Report, span: Span) -> list[str]:
     """A note on days that have landed, but have no hours; raises if no day has."""
     levels = levels_of(con, definition.reduction, span.system)
     kept = {day for day, names in levels.items() if "hour" in names}

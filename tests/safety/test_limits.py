@@ -32,6 +32,7 @@ COMMANDS = {
     "batch status": ["batch", "status"],
     "reduce": ["reduce"],
     "forecast": ["forecast", "total_util"],
+    "whatif": ["whatif", "--add", "5", "--like", "LINUX1"],
     "store info": ["store", "info"],
     "store rebuild": ["store", "rebuild"],
     "store check": ["store", "check"],
