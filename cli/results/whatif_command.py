@@ -65,12 +65,12 @@ def command(
 
     To each hour that is kept of the system it adds what the guest or class used in that hour, and
     prints for processors, paging, page space, storage and I/Os: the mean and the busiest hour of
-    the week, now and then, with the 5 and 95 % quantiles of that hour over the weeks, the share
+    the week, before and then, with the 5 and 95 % quantiles of that hour over the weeks, the share
     of hours beyond a limit, and the day by which the trend alone meets it. Below: what that
     cannot tell, and which hours were left out.
 
     It reads the roll-ups by hour that cpmon reduce keeps, of three weeks or more
-    (docs/forecast.md). Formats other than table carry unrounded values.
+    (docs/whatif.md). Formats other than table carry unrounded values.
 
     \b
     Examples:

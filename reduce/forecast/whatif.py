@@ -292,9 +292,9 @@ COLUMNS = (
     ReportColumn("metric", "Metric", width=17),
     ReportColumn("unit", "Unit", width=5),
     ReportColumn("hours", "Hours|known", width=5),
-    ReportColumn("mean", "Mean|now", width=6, form=_FIGURE),
+    ReportColumn("mean", "Mean", width=6, form=_FIGURE),
     ReportColumn("mean_then", "Mean|then", width=6, form=_FIGURE),
-    ReportColumn("peak", "Busiest|now", width=7, form=_FIGURE),
+    ReportColumn("peak", "Busiest", width=7, form=_FIGURE),
     ReportColumn("peak_then", "Busiest|then", width=7, form=_FIGURE),
     ReportColumn("peak_low", "Then|5 %", width=6, form=_FIGURE),
     ReportColumn("peak_high", "Then|95 %", width=6, form=_FIGURE),
@@ -341,15 +341,15 @@ def _busiest(week: Week) -> int:
 
 def _notes(weeks: Sequence[Week], change: Change) -> Iterator[str]:
     """What the figures are, and what they cannot tell."""
-    count = max(len(week.then_by_hour) for week in weeks)
+    count = max(int(np.isfinite(week.then_by_hour).sum(axis=0).max()) for week in weeks)
     few = f"; of fewer than {ENOUGH_WEEKS} weeks these are near the least and the greatest value"
     yield (
         "Busiest: the hour of the week with the greatest median. 5 and 95 %: quantiles of its"
         f" values over up to {counted(count, 'week')}{few if count < ENOUGH_WEEKS else ''}."
     )
     yield (
-        "All guests that are added are taken to be busy in the same hours; growth from here on is"
-        " not in the figures."
+        "All guests that are added are taken to be busy in the same hours. All weeks weigh alike,"
+        " and growth is not added: where the load grew, leave the older ones out (--since)."
     )
     shown = {week.need.metric: week for week in weeks}
     if busy := shown.get("total_util"):
