@@ -132,7 +132,7 @@ def kept_hours(
         raise NothingToReportError(
             f"no hour of {whose} is kept in that span",
             expected=f"hours of {definition.name}",
-            effect="nothing is forecast",
+            effect="there is nothing to tell from",
         )
     most = int(np.max(table["objects"].to_numpy()))
     if definition.lines is Lines.OBJECT and not is_total and most > 1:
@@ -163,7 +163,7 @@ def kept_hours(
             code="forecast-weeks-too-few",
             expected=f"hours of {definition.name} that are known for three quarters or more",
             found="; ".join(texts),
-            effect="nothing is forecast",
+            effect="there is nothing to tell from",
             remedy="land and reduce the dumps of more weeks",
         )
     used = table.filter(pa.array(~(part | doubt | blank)))
@@ -192,7 +192,7 @@ def not_reduced(con: Connection, definition: Report, span: Span) -> list[str]:
         raise NothingToReportError(
             f"no hours are kept for {definition.name}",
             code="forecast-hours-missing",
-            effect="nothing is forecast",
+            effect="there is nothing to tell from",
             remedy=f"cpmon reduce {definition.reduction}, and ask again",
         )
     landed = {d for dump in con.store.dumps() if dump.system == span.system for d in dump.days}
