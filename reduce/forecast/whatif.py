@@ -98,6 +98,8 @@ NEEDS = (
 )
 """Processors, paging, page space, storage and I/Os, in the order of lines."""
 RESIDENT = ("working_set_pages", "resident_pages")
+SHARES = ("total_util", "page_used_share")
+"""Metrics of which there is no more than all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,8 +354,18 @@ def _notes(weeks: Sequence[Week], change: Change) -> Iterator[str]:
         " and growth is not added: where the load grew, leave the older ones out (--since)."
     )
     shown = {week.need.metric: week for week in weeks}
-    if busy := shown.get("total_util"):
-        yield from _queueing(busy)
+    busy = shown.get("total_util")
+    if busy and float(np.nanquantile(busy.then_by_hour[:, _busiest(busy)], BAND[2])) >= QUEUES:
+        yield (
+            f"Processors get to {100 * QUEUES:.0f} % and more: from there on waiting is not linear,"
+            " response times grow much faster than the load."
+        )
+    for name in (name for name in SHARES if name in shown):
+        if beyond := int((shown[name].then > 1).sum()):
+            yield (
+                f"{name}: in {counted(beyond, 'hour')} more is asked for than there is; above 100 %"
+                " is demand that would be met later or never."
+            )
     if resident := [name for name in RESIDENT if name in shown]:
         yield (
             f"{' and '.join(resident)}: what {change.name} holds beside the others here, not what"
@@ -365,20 +377,6 @@ def _notes(weeks: Sequence[Week], change: Change) -> Iterator[str]:
             " which volumes, is not known of a user."
         )
     yield from _limits(weeks)
-
-
-def _queueing(busy: Week) -> Iterator[str]:
-    high = float(np.nanquantile(busy.then_by_hour[:, _busiest(busy)], BAND[2]))
-    if high >= QUEUES:
-        yield (
-            f"Processors get to {100 * QUEUES:.0f} % and more: from there on waiting is not linear,"
-            " response times grow much faster than the load."
-        )
-    if beyond := int((busy.then > 1).sum()):
-        yield (
-            f"In {counted(beyond, 'hour')} more is asked for than the processors have: above 100 %"
-            " is demand, which would be met later or never."
-        )
 
 
 def _limits(weeks: Sequence[Week]) -> Iterator[str]:
