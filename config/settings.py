@@ -88,7 +88,7 @@ MOST_THREADS = 1024
 Format: Any = Literal[FORMATS]
 WITH_FORMAT = (
     *("query", "shell", "report", "exceptions", "explain", "forecast", "compare", "runs"),
-    *("classes", "store", "validate"),
+    *("classes", "store", "validate", "whatif"),
 )
 """Commands that read a store and have --format."""
 

@@ -16,6 +16,7 @@ from cpmon.cli.main import Status, run
 from cpmon.ingest.container.source import open_source
 from cpmon.schemas.registry import shipped
 from tests.consoles import FENCE, ROOT, Page, measured, pages
+from tests.guests import store_of_guests
 from tests.months import months, shares, store_of_months
 from tests.pages import draft
 
@@ -40,9 +41,15 @@ def save_months(folder: Path) -> None:
     store_of_months(folder, months(shares(16), missing=range(500, 504), ipl=1000))
 
 
+def save_guests(folder: Path) -> None:
+    """A store with 8 weeks of hours of two guests."""
+    store_of_guests(folder, 8 * 168)
+
+
 PREPARED: dict[str, Callable[[Path], None]] = {
     "bring-your-pages": save_pages,
     "forecast": save_months,
+    "whatif": save_guests,
 }
 """What a page needs before its first command."""
 SLOW = {
@@ -56,7 +63,7 @@ SLOW = {
         "keep-years",
         "nightly-thirty-systems",
     ),
-    *("own-reports", "page-each-morning", "questions", "store", "validation"),
+    *("own-reports", "page-each-morning", "questions", "store", "validation", "whatif"),
 }
 
 

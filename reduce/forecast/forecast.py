@@ -16,28 +16,23 @@ import pyarrow as pa
 
 from ...config import Settings
 from ...config.moments import find_zone
-from ...core.errors import CpmonError, NothingToReportError, nearest, unknown_of_many
+from ...core.errors import CpmonError
 from ...core.text import counted
 from ...render.printing import Format
-from ...store.catalogue.connection import Connection, levels_of, point, table_of
+from ...store.catalogue.connection import Connection, point
 from ...store.scope import Scope
-from ..metrics.metric import FIGURES, TIME, MetricKind, ReportColumn
-from ..metrics.report_set import Lines, Report, end_column, metric_of, reports
-from ..metrics.rollups import amount_of, known_of, rollup_of, sum_of, time_of
+from ..metrics.metric import TIME, MetricKind, ReportColumn
+from ..metrics.report_set import Lines, Report, end_column, metric_of
 from ..page.chart import POINTS, Chart, Points, with_gaps
 from ..page.drawing import over_time
 from ..page.plot import drawn_alone
 from ..reports.cells import cell_text, utc
 from ..reports.narrowing import objects_of
 from ..reports.report import ReportResult, whole_span
-from ..reports.report_names import find_report
-from ..reports.report_sql import ELAPSED, Source, Span, line_sql, possible_sql
 from ..rules.rule import Comparison, Purpose, load_rules
+from .hours import Kept, find_metric, is_total, kept_hours
 from .trend import DAY_HOURS, FEWEST_OF_AN_HOUR, Fit, Floats, Ints, Paths, fit_hours, simulate
 
-HOUR_US = 3_600_000_000
-MEASURED_S = 2700
-"""Fewest measured seconds of an hour that is used."""
 BAND = (0.05, 0.5, 0.95)
 """Quantiles of the band and of the expected value."""
 LONGEST = timedelta(days=3 * 366)
@@ -102,21 +97,19 @@ def forecast(  # noqa: PLR0913 - each is an option of the command
             end before it begins or be too long.
     """
     site = settings or Settings()
-    definition, column = _metric(metric, report, objects or {})
+    definition, column = find_metric(metric, report, objects or {})
     span = replace(whole_span(con, None, system), since=utc(since))
     span = replace(span, objects=objects_of(con, definition, objects or {}))
     local = find_zone(zone or site.zone(span.system))
     point(con, Scope(span.system, span.since, None))
-    absent = _not_reduced(con, definition, span)
-    table, left_out = _hours(con, definition, column, span, local)
-    hours, values = table["hour"].to_numpy(), table["value"].to_numpy()
-    first = int(hours.max()) // DAY_HOURS + 1
-    days = _days(first, horizon, until, local)
-    low, high = _limits(definition, column)
-    rng = np.random.default_rng(0)  # the same hours give the same forecast
-    fit = fit_hours(hours, values, rng)
-    paths = simulate(fit, first, days, rng, low, high)
-    limit = _threshold(threshold, definition, column, site)
+    total = is_total(definition, column)
+    kept = kept_hours(con, definition, column, span, local, is_total=total)
+    table, hours, values = kept.table, kept.hours, kept.values
+    left_out = [f"Left out: {kept.left_out}."] if kept.left_out else []
+    days = _days(_first(kept), horizon, until, local)
+    fit, paths = _simulated(kept, days)
+    _, high = _limits(definition, column)
+    limit = threshold_of(threshold, definition, column, site)
     by = by or timedelta(days=7 if days > 31 else 1)
     columns = {each.name: each for each in definition.columns}
     lengths = counted(by.days, "day")
@@ -132,7 +125,7 @@ def forecast(  # noqa: PLR0913 - each is an option of the command
         table=_lines(paths, by.days, limit, local),
         mean={},
         total={},
-        notes=(*_notes(fit, paths, limit, column, hours, values, high), *left_out, *absent),
+        notes=(*_notes(fit, paths, limit, column, hours, values, high), *left_out, *kept.absent),
         zone=local,
         restrictions=(*(each.text(columns) for each in span.objects), f"by {lengths}"),
     )
@@ -143,106 +136,37 @@ def forecast(  # noqa: PLR0913 - each is an option of the command
 _EPOCH = date(1970, 1, 1).toordinal()
 
 
-def _metric(
-    name: str, report: str | None, objects: Mapping[str, Any]
-) -> tuple[Report, ReportColumn]:
-    """The report that a metric is read from, and its column.
+def day_met(kept: Kept, limit: Threshold, horizon: timedelta) -> date | None:
+    """The day by which the busiest hour has met a threshold with probability 50 %, if any.
 
-    Reports of the whole system come first, then means over several objects, then totals.
+    Raises:
+        NothingToReportError: too few weeks are known.
     """
-    listed = [find_report(report)] if report else list(reports().values())
-    able = [r for r in listed if r.lines is not Lines.ROW and rollup_of(r.reduction) is not None]
-    found = [
-        (r, c) for r in able for c in r.columns if c.kind in FIGURES and c.name == name.lower()
-    ]
-    if not found:
-        figures = {c.name for r in able for c in r.columns if c.kind in FIGURES}
-        look = "docs/reports.md lists the columns of reports"
-        raise unknown_of_many("metric", name, nearest(name, figures), look)
-    options = {"user" if option == "class" else option for option in objects}
-    fitting = [(r, c) for r, c in found if options <= r.follows.keys()]
-    return min(
-        fitting or found,
-        key=lambda each: (
-            each[0].lines is Lines.OBJECT,
-            bool(each[0].keys),
-            each[1].name not in each[0].total,
-            each[0].name,
-        ),
-    )
+    _, paths = _simulated(kept, _days(_first(kept), horizon, None, kept.zone))
+    return _day_met(paths, limit, 0.5)
 
 
-def _hours(
-    con: Connection, definition: Report, column: ReportColumn, span: Span, zone: ZoneInfo
-) -> tuple[pa.Table, list[str]]:
-    """The hours that are used, each with its local hour since 1970, and a note on the others."""
-    source = Source(f'rollup."{definition.reduction}"', "hour")
-    where, values = source.where(span)
-    is_total = definition.lines is Lines.OBJECT and column.name in definition.total
-    value = _over_objects(column) if is_total else possible_sql(column, definition, source)
-    begin = f"timezone('{zone.key}', timezone('UTC', {TIME} - INTERVAL 1 HOUR))"
-    table = table_of(
-        con,
-        f"SELECT {TIME}, CAST({value} AS DOUBLE) AS value, max(seconds) AS seconds,"
-        f" epoch_us({begin}) // {HOUR_US} AS hour, CAST(sum(doubted) AS BIGINT) AS doubted,"
-        f" count(*) AS objects, max(intervals) AS intervals, min(begins) AS begins,"
-        f" max(ends) AS ends"
-        f" FROM {source.relation} WHERE {where} GROUP BY {TIME} ORDER BY {TIME}",
-        values,
-    )
-    if not len(table):
-        columns = {each.name: each for each in definition.columns}
-        whose = " ".join(each.text(columns) for each in span.objects) or f"system {span.system}"
-        raise NothingToReportError(
-            f"no hour of {whose} is kept in that span",
-            expected=f"hours of {definition.name}",
-            effect="nothing is forecast",
-        )
-    most = int(np.max(table["objects"].to_numpy()))
-    if definition.lines is Lines.OBJECT and not is_total and most > 1:
-        named = {each.option for each in span.objects}
-        options = " or ".join(f"--{each}" for each in definition.follows if each not in named)
-        raise CpmonError(
-            f"{column.name} of {definition.name} is one of each object",
-            code="forecast-object-needed",
-            found=f"up to {most} objects in an hour",
-            effect="nothing is forecast: their sum or mean means nothing",
-            remedy=f"name one{options and f' with {options}'}, or forecast another metric",
-        )
-    part = table["seconds"].to_numpy() < MEASURED_S
-    doubt = (table["doubted"].to_numpy() > 0) & ~part
-    blank = np.isnan(table["value"].to_numpy(zero_copy_only=False)) & ~part & ~doubt
-    reasons = {
-        "less than three quarters measured, as around restarts and gaps": part,
-        "with values that are unknown or lower bounds": doubt,
-        "without a value": blank,
-    }
-    ends = table[TIME].cast(pa.int64()).to_numpy()
-    counts = {why: int(mask.sum()) for why, mask in reasons.items()}
-    counts["not measured at all"] = int(ends[-1] - ends[0]) // HOUR_US + 1 - len(ends)
-    texts = [f"{counted(n, 'hour')} {why}" for why, n in counts.items() if n]
-    notes = [f"Left out: {'; '.join(texts)}."] if texts else []
-    if np.all(part | doubt | blank):
-        raise NothingToReportError(
-            "no hour that is kept can be used for a forecast",
-            code="forecast-weeks-too-few",
-            expected=f"hours of {definition.name} that are known for three quarters or more",
-            found="; ".join(texts),
-            effect="nothing is forecast",
-            remedy="land and reduce the dumps of more weeks",
-        )
-    return table.filter(pa.array(~(part | doubt | blank))), notes
+def _first(kept: Kept) -> int:
+    """The first day of a forecast."""
+    return int(kept.hours.max()) // DAY_HOURS + 1
 
 
-def _over_objects(column: ReportColumn) -> str:
-    """SQL of the total of a column over the objects of an hour, from the sums of roll-ups."""
-    name, over, under = column.name, column.over, column.under
-    if column.kind is MetricKind.LEVEL:
-        return f"sum({sum_of(name)}) / nullif(max({known_of(name)}), 0)"
-    if under in ELAPSED:
-        whole = f"nullif(max({time_of(over, under)}), 0)"
-        return f"sum({amount_of(over, under)}) * {column.factor!r} / {whole}"
-    return line_sql(column, rolled=True)
+def _simulated(kept: Kept, days: int) -> tuple[Fit, Paths]:
+    rng = np.random.default_rng(0)  # the same hours give the same forecast
+    fit = fit_hours(kept.hours, kept.values, rng)
+    return fit, simulate(fit, _first(kept), days, rng, *_limits(kept.definition, kept.column))
+
+
+def _share_met(paths: Paths, limit: Threshold) -> Floats:
+    """(days,) share of the paths that have met a threshold by the end of each day."""
+    share: Floats = (np.maximum.accumulate(paths.peak, axis=1) >= limit.value).mean(axis=0)
+    return share
+
+
+def _day_met(paths: Paths, limit: Threshold, share: float) -> date | None:
+    """The first day by which that share of the paths has met a threshold."""
+    met = _share_met(paths, limit) >= share
+    return _date(paths.first + int(np.argmax(met))) if met.any() else None
 
 
 def _limits(definition: Report, column: ReportColumn) -> tuple[float | None, float | None]:
@@ -271,7 +195,7 @@ def _days(first: int, horizon: timedelta, until: datetime | None, zone: ZoneInfo
     return days
 
 
-def _threshold(
+def threshold_of(
     given: float | None, definition: Report, column: ReportColumn, settings: Settings
 ) -> Threshold | None:
     """The limit that was given, or that of the gravest rule about the highest values."""
@@ -376,11 +300,11 @@ def _notes(
     if limit is None:
         yield "No threshold: no rule of exceptions limits this metric, and none was given."
     else:
-        share = (np.maximum.accumulate(paths.peak, axis=1) >= limit.value).mean(axis=0)
+        share = _share_met(paths, limit)
         parts = [
-            f"{percent} % by {_date(paths.first + int(np.argmax(reached)))}"
+            f"{percent} % by {day}"
             for percent in (10, 50, 90)
-            if (reached := share >= percent / 100).any()
+            if (day := _day_met(paths, limit, percent / 100))
         ]
         parts.append(f"{100 * share[-1]:.0f} % by the end, {_date(paths.first + len(share) - 1)}")
         days = hours // DAY_HOURS
@@ -414,25 +338,6 @@ def _doubt_notes(
             f" at the greatest possible value, {cell_text(column, high)} {column.unit}: demand"
             " beyond cannot be seen."
         )
-
-
-def _not_reduced(con: Connection, definition: Report, span: Span) -> list[str]:
-    """A note on days that have landed, but have no hours; raises if no day has."""
-    levels = levels_of(con, definition.reduction, span.system)
-    kept = {day for day, names in levels.items() if "hour" in names}
-    if not kept:
-        raise NothingToReportError(
-            f"no hours are kept for {definition.name}",
-            code="forecast-hours-missing",
-            effect="nothing is forecast",
-            remedy=f"cpmon reduce {definition.reduction}, and ask again",
-        )
-    landed = {d for dump in con.store.dumps() if dump.system == span.system for d in dump.days}
-    first = span.since.date() if span.since else date.min
-    absent = [day for day in landed - kept if day >= first]
-    if not absent:
-        return []
-    return [f"{counted(len(absent), 'day')} left out: not rolled up yet (cpmon reduce does it)."]
 
 
 def _drawn(

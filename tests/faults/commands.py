@@ -228,6 +228,7 @@ LIKE = {
         "exceptions",
         "explain",
         "forecast",
+        "whatif",
         "validate",
         "compare",
         "shell",

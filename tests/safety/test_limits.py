@@ -32,6 +32,7 @@ COMMANDS = {
     "batch status": ["batch", "status"],
     "reduce": ["reduce"],
     "forecast": ["forecast", "total_util"],
+    "whatif": ["whatif", "--add", "5", "--like", "LXDB0001"],
     "store info": ["store", "info"],
     "store rebuild": ["store", "rebuild"],
     "store check": ["store", "check"],
@@ -46,7 +47,7 @@ COMMANDS = {
     "config show": ["config", "show"],
     "schema dictionary": ["schema", "dictionary"],
 }
-REASONS = ("memory", "no hours are kept", "too few weeks", "there is no dump")
+REASONS = ("memory", "no hours are kept", "too few weeks", "too few hours", "there is no dump")
 """What is said of a limit, or of this store without one."""
 MORE = ("16MB", "400MB", "1GB")
 """Limits that are tried before a release: each runs all commands."""
