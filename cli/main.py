@@ -79,7 +79,7 @@ COMMANDS = {
     "explain": ("results", "Explain what was different at a time, and who contributed."),
     "validate": ("results.rule", "Check what landed by rules: keys, counters, sums that close."),
     "forecast": ("results", "When a metric meets its threshold: trend, weekly season, a band."),
-    "whatif": ("results", "What more, fewer or busier guests would add to the hours of a week."),
+    "whatif": ("results", "What more, fewer or busier guests would add to a week."),
     "compare": ("results", "Print a comparison table of runs, with its ratios."),
     "batch": ("store", "Land what arrives, reduce and report, unattended."),
     "store": ("store", "See what a store holds, keep it in order."),

@@ -61,7 +61,7 @@ def command(
     zone: str | None,
     out: Output,
 ) -> None:
-    """What more, fewer or busier guests would add to the hours of a week.
+    """What more, fewer or busier guests would add to a week.
 
     To each hour that is kept of the system it adds what the guest or class used in that hour, and
     prints for processors, paging, page space, storage and I/Os: the mean and the busiest hour of

@@ -13,7 +13,7 @@ from ...core.text import counted
 from ..dump.dump_output import container_option
 from ..main import Status, status_of, worse
 from ..options import ANY_PATH, LENGTH, Name, Parsed, release_option, store_option
-from ..output import TARGET_FILE, say
+from ..output import TARGET_FILE, check_target, parents_option, say
 from ..site_settings import settings
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ ADDRESS = Parsed("address", ":9117 or 10.0.0.1:9117", "[HOST]:PORT", _address)
     metavar="FILE",
     help="Append exceptions there when they begin and end, as JSON lines.",
 )
+@parents_option
 @click.option("--idle", type=LENGTH, help="End when nothing has come for so long, as 30s.")
 def command(
     source: Path,
@@ -91,6 +92,9 @@ def command(
     from ...ingest.following import follow
     from ...store import Store
 
+    check_target(alerts)
+    if alerts:
+        alerts.parent.mkdir(parents=True, exist_ok=True)
     place, worst = Store(store, create=True), Status.DONE
     told: set[Code] = set()
     options: dict[str, Any] = {"system": system, "release": release, "container": container}

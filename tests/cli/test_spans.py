@@ -141,10 +141,11 @@ def test_reduce_takes_days(word: str, status: Status, cpmon: Cpmon, store: Path)
 
 DIFFERENT = {
     *("--output", "--store", "--system", "--container", "--format", "--engine"),
-    *("--where", "--sort", "--by", "--at"),
+    *("--where", "--sort", "--by", "--at", "--like", "--threshold"),
 }
 """Files or folders, patterns or names, choices that a command has more or less of; fields of
-records or columns of reports; a byte of a dump or a time of a store."""
+records or columns of reports; a byte of a dump or a time of a store; a report or a user to be like;
+a limit of the metric that is named or of several."""
 
 
 def test_options_of_one_name_mean_one_thing():

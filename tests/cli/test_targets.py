@@ -229,7 +229,7 @@ def test_a_name_that_says_the_format_or_nothing_is_taken(
 
 
 def test_every_output_of_every_command_is_known_as_one():
-    written = {"output", "plot", "effects", "archive", "into"}
+    written = {"output", "plot", "effects", "archive", "into", "alerts"}
     exported = {"duckdb", "parquet", "csv", "iceberg"}
     for name, command in leaves():
         for option in command.params:

@@ -297,6 +297,26 @@ CASES: list[Case] = [
         f"ingest DUMP --system {'X' * 300} --store OUT",
         "ingest DUMP --system X --store OUT",
     ),
+    (
+        "name one change: --add N, --remove N or --scale CLASS FACTOR",
+        "whatif --like LNX1 --store LAB",
+        "whatif --add 1 --like LNX1 --store LAB",
+    ),
+    (
+        "name the guest that they are like: --like USERID",
+        "whatif --add 1 --store LAB",
+        "whatif --add 1 --like LNX1 --store LAB",
+    ),
+    (
+        "--like goes with --add or --remove; --scale names a class",
+        "whatif --scale GUESTS 2 --like LNX1 --store LAB",
+        "whatif --scale GUESTS 2 --store LAB",
+    ),
+    (
+        "--threshold {}={} is no number",
+        "whatif --add 1 --like LNX1 --threshold total_util=much --store LAB",
+        "whatif --add 1 --like LNX1 --threshold total_util=90 --store LAB",
+    ),
 ]
 
 
