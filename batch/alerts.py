@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..config import Settings
-from ..core.errors import CpmonError, StoreError
+from ..core.errors import NothingToReportError, StoreError
 from ..ingest.landing import Landed
 from ..reduce.reductions.reductions import reductions
 from ..reduce.rules.exceptions import exceptions
@@ -57,6 +57,7 @@ class Alerts:
 
         Raises:
             StoreError: the file cannot be written.
+            CpmonError: a rule is wrong, or there is too little memory to judge it.
         """
         if not landed.about["intervals"]:
             return
@@ -87,7 +88,7 @@ class Alerts:
                 found = exceptions(
                     connection, system=system, since=since, settings=self._settings
                 ).table
-            except CpmonError:  # there is no interval to judge
+            except NothingToReportError:  # there is no interval to judge
                 return
             point(connection, Scope(system, since))
             ((last,),) = connection.execute(

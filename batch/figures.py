@@ -57,6 +57,8 @@ UNITS = {
 ENDINGS = ("_rate", "_ms", "_us", "_s", "_mib", "_share")
 """Endings of names of metrics that the unit of the family says."""
 REST = "(rest)"
+ROUNDING = 1e-9
+"""Part of a total by which floats may sum up to more."""
 REACH = timedelta(hours=2)
 """How far behind the last record that landed its interval is looked for."""
 OUTDATED = 3
@@ -99,8 +101,9 @@ def figures(subject: str, result: ReportResult, top: int) -> Iterator[Metric]:
         ]
         total = result.total.get(column.name)
         if len(values) > len(shown) and total is not None and None not in values:
-            rest = max(0.0, total - sum(shown))
-            samples.append((system | {subject: REST}, factor * rest))
+            rest = total - sum(shown)
+            if rest > -ROUNDING * abs(total):  # else one of them is wrong
+                samples.append((system | {subject: REST}, factor * max(0.0, rest)))
         if samples:
             yield family(name, metric.meaning or column.heading, unit, samples)
 

@@ -211,6 +211,8 @@ class FileOrName(click.ParamType[str]):
     name = "text"
 
 
+NOTED = ("table", "text", "xlsx")
+"""Formats in which reports have their notes; beside others these are said."""
 TARGET = Target()
 TARGET_FILE = Target(dir_okay=False)
 TARGET_FOLDER = Target(file_okay=False)

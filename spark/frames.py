@@ -87,7 +87,8 @@ class LandedFiles:
 
     def __init__(self, store: Store, span: QuerySpan) -> None:
         """Read the dumps from the manifest, and MONITOR SAMPLE commands before the span."""
-        execute = database(store).execute
+        with database(store) as con:
+            told = left_out(con.execute, store, Scope(None, span.since, span.until))
         samples: list[LandedDump] = []
         others: list[LandedDump] = []
         self.systems: list[str] = []
@@ -95,7 +96,7 @@ class LandedFiles:
             if span.has(system):
                 self.systems.append(system)
                 scope = Scope(system, span.since, span.until)
-                before = left_out(execute, store, scope)
+                before = [each for each in told if each[0] == system]
                 needed = widened(basis_of(list(dumps), scope), store, before)
                 samples += needed.samples
                 others += needed.others

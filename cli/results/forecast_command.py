@@ -18,7 +18,7 @@ from ..options import (
     store_option,
     system_option,
 )
-from ..output import TARGET_FILE, Output, check_target, say_notes, write_file
+from ..output import NOTED, TARGET_FILE, Output, check_target, say_notes, write_file
 from ..site_settings import opened, settings
 from ..spans import TYPED_MOMENT, printed_zone, read_span, zone_of_system, zone_option
 
@@ -118,6 +118,6 @@ def command(
     if plot is not None:
         write_file(plot, plot_forecast(found, plot.suffix.lower().lstrip(".")))
         return
-    if out.format not in ("table", "text", "xlsx"):
+    if out.format not in NOTED:
         say_notes(found.result.notes)
     out.write(render_report(found.result, out.format))

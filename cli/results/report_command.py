@@ -28,7 +28,7 @@ from ..options import (
     output_options,
     store_option,
 )
-from ..output import TARGET_FILE, Output, check_target, say, say_notes, write_file
+from ..output import NOTED, TARGET_FILE, Output, check_target, say, say_notes, write_file
 from ..site_settings import opened, settings, store_at
 from ..spans import selection_options, zone_option
 
@@ -338,10 +338,6 @@ def _screen(out: Output, wide: bool, notes: bool) -> Screen | None:
         has_colours=out.is_screen and not os.environ.get("NO_COLOR"),
         is_brief=not notes and out.file is None,
     )
-
-
-NOTED = ("table", "text", "xlsx")
-"""Formats in which reports have notes."""
 
 
 def _write_pages(store: Path, out: Output, selection: dict[str, Any]) -> None:

@@ -9,7 +9,7 @@ import click
 
 from .. import completion
 from ..options import Text, output_options, pairs, store_option, system_option
-from ..output import Output, say_notes
+from ..output import NOTED, Output, say_notes
 from ..site_settings import opened, settings
 from ..spans import TYPED_MOMENT, printed_zone, read_span, zone_of_system, zone_option
 
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from ...reduce.forecast import Change
 
 _COUNT = click.IntRange(min=1)
-_SHOWN = ("table", "text", "xlsx")
-"""Formats that have the notes in them."""
 
 
 @click.command("whatif")
@@ -104,7 +102,7 @@ def command(
             settings=settings(),
         )
     say_notes(span.notes)
-    if out.format not in _SHOWN:
+    if out.format not in NOTED:
         say_notes(result.notes)
     out.write(render_report(result, out.format))
 

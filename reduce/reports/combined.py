@@ -238,10 +238,12 @@ def _with_cover(result: ReportResult) -> pa.Table:
 
 
 def _joined(left: pa.Table, right: pa.Table) -> pa.Table:
-    """Lines of two reports by time; what a line covers is as one of them says."""
+    """Lines of two reports by time; what they measured is unknown where they differ in it."""
     both = left.join(right, keys=TIME, join_type="full outer", right_suffix="_right")
     for name in (BEGIN, END, MEASURED):
-        known = pc.coalesce(both.column(name), both.column(f"{name}_right"))
+        one, other = both.column(name), both.column(f"{name}_right")
+        is_said_twice = pc.fill_null(pc.not_equal(one, other), False)
+        known = pc.if_else(is_said_twice, None, pc.coalesce(one, other))
         both = both.set_column(both.column_names.index(name), name, known)
     return both.drop_columns([name for name in both.column_names if name.endswith("_right")])
 

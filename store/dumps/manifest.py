@@ -181,6 +181,8 @@ class Manifest:
 
     def _remembered(self, folder: str, state: State) -> Mapping[str, int]:
         """What was dropped, but for parts whose files are gone: they do not come again."""
+        if not any("." in name for name in state.dropped):
+            return state.dropped
         names = (file.name for file in self._files.inside(folder).files)
         loose = {m["dump"] for m in filter(None, map(_LANDED.fullmatch, names))}
         return {n: count for n, count in state.dropped.items() if "." not in n or n in loose}

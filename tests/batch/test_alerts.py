@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from cpmon.batch import alerts
 from cpmon.batch.alerts import Alerts
 from cpmon.config import Settings
-from cpmon.core.errors import StoreError
+from cpmon.core.errors import CpmonError, StoreError
 from cpmon.ingest.following import Follower
 from cpmon.store import Store
 from tests.ingest.test_following import live, sets
@@ -25,10 +26,10 @@ def told(file: Path) -> list[tuple[str, str]]:
 
 
 def follow(store: Store, file: Path, chunks: list[bytes]) -> None:
-    alerts = Alerts(store, Settings(), file)
+    told_to = Alerts(store, Settings(), file)
     with Follower(store, "a.mon") as follower:
         for landed in follower.follow(live(*chunks)):
-            alerts.landed(landed)
+            told_to.landed(landed)
 
 
 def test_an_exception_is_told_when_it_begins_and_when_it_ends(store: Store, tmp_path: Path):
@@ -61,3 +62,14 @@ def test_what_a_kill_kept_from_being_told_is_told(store: Store, tmp_path: Path):
 def test_a_file_that_cannot_be_read_is_refused(store: Store, tmp_path: Path):
     with pytest.raises(StoreError, match="another file"):
         Alerts(store, Settings(), tmp_path)
+
+
+def test_alerts_that_cannot_be_judged_are_no_silence(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def wrong(*_args: object, **_options: object) -> None:
+        raise CpmonError("a rule is wrong")
+
+    monkeypatch.setattr(alerts, "exceptions", wrong)
+    with pytest.raises(CpmonError, match="a rule is wrong"):
+        follow(store, tmp_path / "alerts.jsonl", CHUNKS)

@@ -7,6 +7,7 @@ import re
 import socket
 import time
 import urllib.request
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -70,6 +71,18 @@ def test_figures_are_those_of_the_report_in_base_units(followed: LiveMetrics):
     assert len(rates) == TOP + 1
     assert sum(rates.values()) == pytest.approx(users.total["io_rate"])
     assert (*labels, ("user", REST)) in rates
+
+
+def test_a_total_that_is_less_than_its_parts_leaves_no_rest(followed: LiveMetrics):
+    with connect(followed._store, reductions()) as connection:
+        result = report(connection, "USER_RESOURCE_UTIL")
+    first = result.table.column("io_rate")[0].as_py()
+    wrong = replace(result, total={**result.total, "io_rate": first / 2})
+    for users, has_rest in ((result, True), (wrong, False)):
+        (rates,) = (
+            f for f in figures.figures("user", users, 1) if f.name == "cpmon_user_io_per_second"
+        )
+        assert (REST in {sample.labels["user"] for sample in rates.samples}) is has_rest
 
 
 def test_shares_are_ratios_and_times_seconds(followed: LiveMetrics):

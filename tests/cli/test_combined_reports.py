@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import cpmon as library
@@ -12,6 +14,9 @@ from cpmon.cli.main import Status
 from cpmon.config import Settings
 from cpmon.ingest import ingest
 from cpmon.reduce.engine.reducing import reduce
+from cpmon.reduce.metrics.metric import TIME
+from cpmon.reduce.reports.combined import _joined
+from cpmon.reduce.reports.report_sql import BEGIN, END, MEASURED
 from cpmon.store import Store
 from tests.cli.answer import Cpmon
 
@@ -136,3 +141,14 @@ def test_metrics_of_several_reports_are_drawn(cpmon: Cpmon, fleet: Path, tmp_pat
     assert cpmon("report", *words, "--plot", tmp_path / "m.svg").status is Status.DONE
     drawn = (tmp_path / "m.svg").read_text()
     assert "Steals" in drawn and "Total Util" in drawn
+
+
+def test_what_two_reports_measured_differently_is_not_said():
+    at = [datetime(2026, 1, 1, hour) for hour in (1, 2, 3)]  # noqa: DTZ001
+    one = pa.table({TIME: at, "a": [1, 2, 3], BEGIN: at, END: at, MEASURED: [60.0, 60.0, 60.0]})
+    other = pa.table(
+        {TIME: at[:2], "b": [1, 2], BEGIN: at[:2], END: at[:2], MEASURED: [60.0, 30.0]}
+    )
+    joined = _joined(one, other).sort_by(TIME)
+    assert joined.column(MEASURED).to_pylist() == [60.0, None, 60.0]
+    assert joined.column(END).to_pylist() == at
