@@ -24,9 +24,9 @@ from ..reduce.rules.exceptions import Exceptions, exceptions
 from ..reduce.rules.rendering import render_findings
 from ..reduce.rules.rule import Severity
 from ..store import Store
-from ..store.catalogue.answers import ask
-from ..store.catalogue.connection import Connection
-from ..store.runs.runs import measured_system
+from ..store.answers import ask
+from ..store.connection import Connection
+from ..store.measured.runs import measured_system
 from .selection import (
     Departure,
     Search,

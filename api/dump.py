@@ -24,9 +24,9 @@ from ..schemas.layout import Kind
 from ..schemas.registry import tables
 from ..schemas.registry import use as use_layouts
 from ..store import Store
-from ..store.catalogue.connection import Connection, connect
+from ..store.connection import Connection, connect
 from ..store.sandbox.sandbox import Limits
-from ..store.scope import ALL, Scope
+from ..store.sql.scope import ALL, Scope
 from .answers import Answers, answer, as_frame, in_utc
 from .selection import with_times
 

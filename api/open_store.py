@@ -22,9 +22,9 @@ from ..reduce.reductions.reductions import reductions
 from ..reduce.reports.report_text import render_report
 from ..schemas.registry import use as use_layouts
 from ..store import Store
-from ..store.catalogue.answers import relations
-from ..store.catalogue.connection import Connection, connect
-from ..store.dumps.kept_layouts import layouts_of
+from ..store.answers import relations
+from ..store.connection import Connection, connect
+from ..store.format.kept_layouts import layouts_of
 from ..store.sandbox.sandbox import Limits
 from .answers import Answers, answer, as_frame
 from .selection import Future, documented, with_objects, with_times

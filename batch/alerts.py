@@ -19,9 +19,9 @@ from ..ingest.landing import Landed
 from ..reduce.reductions.reductions import reductions
 from ..reduce.rules.exceptions import exceptions
 from ..store import Store
-from ..store.catalogue.connection import connect, point
+from ..store.connection import connect, point
 from ..store.sandbox.sandbox import Limits
-from ..store.scope import Scope
+from ..store.sql.scope import Scope
 
 BEGIN, END = "begin", "end"
 REACH = timedelta(hours=24)

@@ -28,7 +28,7 @@ from ..reduce.reports.cells import cell_text
 from ..reduce.reports.report import ReportResult, report
 from ..reduce.reports.report_sql import BEGIN
 from ..store import Store
-from ..store.catalogue.connection import connect
+from ..store.connection import connect
 from ..store.sandbox.sandbox import Limits
 from .metrics import family
 

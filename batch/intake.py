@@ -18,7 +18,7 @@ from ..config.moments import find_zone
 from ..core.errors import CpmonError, DumpError
 from ..core.grace_period import INSIDE
 from ..ingest import Landed, ingest
-from ..store.dumps.store import Store
+from ..store.format.store import Store
 from .hooks import run_hook
 from .inbox import GROWING, Candidate, candidates, incomplete, observe, quarantine
 from .log import ascii_error, ascii_line, ascii_path, error_code, log

@@ -29,11 +29,11 @@ from ..reduce.reductions.reductions import reductions
 from ..reduce.rules.exceptions import exceptions
 from ..reduce.rules.rule import Purpose, Severity, load_rules
 from ..store import Store, connect
-from ..store.catalogue.connection import Connection
+from ..store.connection import Connection
 from ..store.results.lineage import lineages
 from ..store.results.retention import plan as prune_plan
 from ..store.results.retention import prune, retention
-from ..store.scope import ALL, Scope
+from ..store.sql.scope import ALL, Scope
 from .hooks import run_hook
 from .intake import Intake
 from .log import ascii_error, ascii_line, error_code, log

@@ -21,8 +21,8 @@ import msgspec
 from ..core import __version__
 from ..core.errors import BusyError
 from ..ingest.findings import Code
-from ..store.dumps.store import Store
 from ..store.files.disk import replace_durably, writing
+from ..store.format.store import Store
 from .inbox import Candidate, Observation
 from .result import BatchResult
 

@@ -17,8 +17,8 @@ import pyarrow.parquet as pq
 
 from cpmon.core.grace_period import INSIDE
 from cpmon.store import Store
-from cpmon.store.dumps.landed_dump import ABOUT, interval_facts, line
-from cpmon.store.dumps.staging import settings
+from cpmon.store.format.landed_dump import ABOUT, interval_facts, line
+from cpmon.store.format.staging import settings
 from cpmon.store.results.entries import Entries
 
 TIMES = ("tod", "tod_us", "interval_end", "interval_end_us")

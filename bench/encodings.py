@@ -1,4 +1,4 @@
-"""Parquet settings by role and width of a column: what `store/dumps/staging.py` chooses from."""
+"""Parquet settings by role and width of a column: what `store/format/staging.py` chooses from."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from cpmon.schemas.field import Field
 from cpmon.schemas.registry import layout
-from cpmon.store.dumps.staging import ROW_GROUP_ROWS, settings
+from cpmon.store.format.staging import ROW_GROUP_ROWS, settings
 
 from .decode import USEACT
 from .landing import Tables

@@ -14,8 +14,8 @@ from cpmon.reduce.page.index import indexed, load_index, merged, read_index
 from cpmon.reduce.page.page import index_page, index_part, render_index
 from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store, connect
-from cpmon.store.catalogue.connection import Connection
 from cpmon.store.check import rebuild
+from cpmon.store.connection import Connection
 
 from .copies import copy_dump
 from .process import command

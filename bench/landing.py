@@ -15,7 +15,7 @@ from cpmon.ingest.container.source import open_source
 from cpmon.ingest.container.windows import prefetch, windows
 from cpmon.ingest.decode.reader import Reader
 from cpmon.store import Store
-from cpmon.store.dumps.staging import TableWriter
+from cpmon.store.format.staging import TableWriter
 
 from .machine import MEGA
 from .result import Bar, Row, Section

@@ -18,8 +18,8 @@ from cpmon.reduce.reductions.reductions import reductions
 from cpmon.spark import Fleet
 from cpmon.spark.fleet import session
 from cpmon.store import Store
-from cpmon.store.catalogue.connection import Connection
 from cpmon.store.check import rebuild
+from cpmon.store.connection import Connection
 
 from .copies import copy_dump
 from .machine import MEGA

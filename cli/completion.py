@@ -14,7 +14,7 @@ from .site_settings import settings
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from ..store.catalogue.connection import Connection
+    from ..store.connection import Connection
 
 NOTEBOOKS = f"{__name__.partition('.')[0]}.notebooks"
 """The package of notebooks: never imported, as they need an extra."""
@@ -112,7 +112,7 @@ def records(_context: click.Context, _word: str) -> Iterable[str]:
 def questions(context: click.Context, word: str) -> Iterable[str]:
     """The shipped queries; within SQL text the tables of the store."""
     from ..queries import query_names
-    from ..store.catalogue.answers import relations
+    from ..store.answers import relations
 
     before, blank, _ = word.rpartition(" ")
     if not blank:

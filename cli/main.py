@@ -272,7 +272,7 @@ def _failed(error: Exception, *, debug: bool) -> Status:
         error = read_error(error) or error
     if not isinstance(error, CpmonError):
         from ..core.memory import memory_error
-        from ..store.views.database import storage_error
+        from ..store.sql.database import storage_error
 
         error = memory_error(error) or storage_error(error) or error
     if debug:

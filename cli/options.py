@@ -37,7 +37,7 @@ def use_layouts(
     """
     if not context.resilient_parsing:
         from ..schemas.registry import use
-        from ..store.dumps.kept_layouts import layouts_of
+        from ..store.format.kept_layouts import layouts_of
 
         with suppress(PermissionError):  # opening the store reports it
             use(layouts_of(store) if store else None)

@@ -330,7 +330,7 @@ def _inputs(context: click.Context) -> Iterator[Path]:
 
 def _store_around(target: Path) -> Path | None:
     """The store that a target belongs to, also through symlinks."""
-    from ..store.dumps.store import MARKER, OWN
+    from ..store.format.store import MARKER, OWN
 
     with suppress(OSError, RuntimeError, ValueError):
         place = target.resolve()

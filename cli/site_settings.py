@@ -11,7 +11,7 @@ import click
 if TYPE_CHECKING:
     from ..config import Settings
     from ..store import Store
-    from ..store.catalogue.connection import Connection
+    from ..store.connection import Connection
     from ..store.sandbox.sandbox import Limits
 
 

@@ -95,9 +95,9 @@ def day_of_store(
 ) -> date | None:
     """The day of the data of a store, system or run; None if there are several days."""
     from ..core.grace_period import GRACE, INSIDE, bounds_of_ends
-    from ..store.dumps.landed_dump import days_of
-    from ..store.runs.runs import find_run
-    from ..store.scope import Scope
+    from ..store.format.landed_dump import days_of
+    from ..store.measured.runs import find_run
+    from ..store.sql.scope import Scope
 
     scope = Scope(system)
     if run:
@@ -181,7 +181,7 @@ def printed_zone(zone: str | None, location: Path | None, selection: Mapping[str
     """
     from ..config.moments import find_zone
     from ..store import Store
-    from ..store.runs.runs import measured_system
+    from ..store.measured.runs import measured_system
 
     system = selection["system"] or None
     if is_pattern(system):
@@ -198,7 +198,7 @@ def zone_of_system(location: Path, selection: Mapping[str, Any]) -> str:
         CpmonError: the dump does not name a zone, or the system is ambiguous.
     """
     from ..config.moments import zone_name
-    from ..store.runs.runs import system_of_run
+    from ..store.measured.runs import system_of_run
 
     run, system = selection["run"], selection["system"]
     system = system or (run and system_of_run(store_at(location), run))

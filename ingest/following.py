@@ -23,12 +23,12 @@ from typing import Any, Self
 
 from ..core.errors import BusyError, CpmonError
 from ..store.check import collect_garbage
-from ..store.dumps.kept_layouts import keep_layouts
-from ..store.dumps.landed_dump import LandedDump
-from ..store.dumps.manifest import FAN
-from ..store.dumps.parts import STREAM, combine, part_name, parts_of
-from ..store.dumps.staging import Staging
-from ..store.dumps.store import Store
+from ..store.format.kept_layouts import keep_layouts
+from ..store.format.landed_dump import LandedDump
+from ..store.format.manifest import FAN
+from ..store.format.parts import STREAM, combine, part_name, parts_of
+from ..store.format.staging import Staging
+from ..store.format.store import Store
 from .codec import utc_text
 from .container.arriving import POLL_S, Arrival, ArrivingReading, ArrivingSource, arrivals
 from .container.monwrite import Framer

@@ -23,11 +23,11 @@ from ..core.errors import CpmonError, StoreError
 from ..schemas.registry import fingerprint, site_folder, use
 from ..schemas.release import base_release
 from ..schemas.unplaced import Places, fingerprint_with, layouts_with
-from ..store.dumps.kept_layouts import keep_layouts
-from ..store.dumps.landed_dump import LandedDump
-from ..store.dumps.staging import Staging
-from ..store.dumps.store import Store
-from ..store.runs.runs import Run, assumed_places, name_of_new, read_run, run_file, save_run
+from ..store.format.kept_layouts import keep_layouts
+from ..store.format.landed_dump import LandedDump
+from ..store.format.staging import Staging
+from ..store.format.store import Store
+from ..store.measured.runs import Run, assumed_places, name_of_new, read_run, run_file, save_run
 from .codec import moment, unix_us
 from .container.source import Container, Progress, open_source
 from .container.windows import ByteWindow, prefetch, prefetched

@@ -42,13 +42,13 @@ from ..reduce.page.runtime import FILE as RUNTIME
 from ..reduce.page.runtime import runtime
 from ..reduce.reductions.reductions import reductions
 from ..store import Store, connect
-from ..store.catalogue.answers import ask
-from ..store.catalogue.connection import Connection, systems_of
-from ..store.runs.classes import FILE as CLASSES
-from ..store.runs.runs import FOLDER as RUNS
-from ..store.runs.runs import stored_run, system_of_run
+from ..store.answers import ask
+from ..store.connection import Connection, systems_of
+from ..store.measured.classes import FILE as CLASSES
+from ..store.measured.runs import FOLDER as RUNS
+from ..store.measured.runs import stored_run, system_of_run
 from ..store.sandbox.sandbox import MEMORY, Limits
-from ..store.views.database import storage_error
+from ..store.sql.database import storage_error
 from .addresses import (
     OBJECT,
     SPAN,

@@ -14,7 +14,7 @@ from typing import TypeVar
 import duckdb
 
 from ..core.errors import BusyError, CpmonError
-from ..store.catalogue.connection import Connection
+from ..store.connection import Connection
 
 Result = TypeVar("Result")
 Gone = Callable[[], Awaitable[bool]]

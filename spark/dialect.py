@@ -17,7 +17,7 @@ from sqlglot.errors import ParseError, SqlglotError
 from sqlglot.optimizer.simplify import simplify
 
 from ..core.errors import CpmonError
-from ..store.views.landed_views import macros
+from ..store.sql.landed_views import macros
 
 Names = Callable[[str, str], str]
 """Schema and name of a relation -> its temporary view."""

@@ -23,11 +23,11 @@ from ..reduce.reductions.reductions import reductions
 from ..schemas.arrow import table_names
 from ..schemas.layout import Kind
 from ..schemas.registry import tables
-from ..store.dumps.store import Store
+from ..store.format.store import Store
 from ..store.results.lineage import lineages
 from ..store.results.reduced import kept
-from ..store.views.landed_views import INTERVALS, landed_view
-from ..store.views.views import LANDED
+from ..store.sql.landed_views import INTERVALS, landed_view
+from ..store.sql.views import LANDED
 from .dialect import guarded, spark_sql
 from .frames import ON_DRIVER, RUN, Frames, LandedFiles, QuerySpan, kind_of
 

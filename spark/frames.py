@@ -21,19 +21,19 @@ from ..reduce.reductions.reductions import reductions
 from ..schemas.arrow import schema_of
 from ..schemas.layout import Kind
 from ..schemas.registry import record_of, tables
-from ..store.catalogue.connection import COVERAGE, DICTIONARY, Connection
-from ..store.dumps.landed_dump import LandedDump
-from ..store.dumps.manifest import TableFile, alike, table_files
-from ..store.dumps.store import Store
-from ..store.relations import left_out, widened
+from ..store.connection import COVERAGE, DICTIONARY, Connection
+from ..store.format.landed_dump import LandedDump
+from ..store.format.manifest import TableFile, alike, table_files
+from ..store.format.store import Store
+from ..store.measured.classes import FILE, class_rules
+from ..store.measured.companions import TABLES
 from ..store.results.entries import FOLDER
 from ..store.results.kept_files import is_one_of
 from ..store.results.reduced import LEVELS, Kept
-from ..store.runs.classes import FILE, class_rules
-from ..store.runs.companions import TABLES
-from ..store.scope import Scope, basis_of
-from ..store.views.database import database
-from ..store.views.views import PLACE, sql_type
+from ..store.sql.database import database
+from ..store.sql.relations import left_out, widened
+from ..store.sql.scope import Scope, basis_of
+from ..store.sql.views import PLACE, sql_type
 from .dialect import spark_sql
 
 if TYPE_CHECKING:

@@ -1,17 +1,17 @@
-"""The folder of landed dumps and the DuckDB catalogue over it."""
+"""The folder of landed dumps and DuckDB over it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .dumps.staging import Staging
-from .dumps.store import Store
-from .runs.classes import class_rules, deciding_rule, save_classes
-from .runs.runs import Run, read_run, run_file, save_run
-from .views.views import View
+from .format.staging import Staging
+from .format.store import Store
+from .measured.classes import class_rules, deciding_rule, save_classes
+from .measured.runs import Run, read_run, run_file, save_run
+from .sql.views import View
 
 if TYPE_CHECKING:
-    from .catalogue.connection import connect
+    from .connection import connect
 
 __all__ = [
     "Run",
@@ -32,6 +32,6 @@ def __getattr__(name: str) -> Any:
     """Imports `connect` lazily: it needs DuckDB (36 MB), which landing a dump does not."""
     if name != "connect":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from .catalogue.connection import connect
+    from .connection import connect
 
     return connect

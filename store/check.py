@@ -12,14 +12,14 @@ import msgspec
 import pyarrow as pa
 
 from ..core.errors import StoreError, UnreadableError, unknown
-from .dumps.compaction import Month, merge
-from .dumps.landed_dump import ABOUT, MONTHS, LandedDump, dumps_in, is_folder
-from .dumps.states import GRACE_S, MANIFEST, remove
-from .dumps.store import Store
+from .format.compaction import Month, merge
+from .format.landed_dump import ABOUT, MONTHS, LandedDump, dumps_in, is_folder
+from .format.states import GRACE_S, MANIFEST, remove
+from .format.store import Store
+from .measured.runs import damaged_runs, run_names
 from .results.entries import FOLDER, Entries, Entry, forget, is_name, replace
 from .results.entries import mend as mend_results
 from .results.kept_files import schema_of
-from .runs.runs import damaged_runs, run_names
 
 _MAGIC = b"PAR1"
 """What a Parquet file begins and ends with."""

@@ -12,7 +12,7 @@ from cpmon.generate import damaged, load_scenario, parse_damage, write_run
 from cpmon.ingest import ingest
 from cpmon.store import Store
 from cpmon.store.check import rebuild
-from cpmon.store.dumps.manifest import Manifest
+from cpmon.store.format.manifest import Manifest
 
 SYSTEMS = {"PRODA": (1, 2), "PRODB": (1, 3)}
 """Days behind the first that each system has as well."""

@@ -10,7 +10,7 @@ from cpmon.config import Settings
 from cpmon.ingest import ingest
 from cpmon.reduce.engine.reducing import reduce
 from cpmon.store import Store
-from cpmon.store.runs.classes import save_classes
+from cpmon.store.measured.classes import save_classes
 from tests.dumps import BEGIN_S, dump, fields, interval
 from tests.months import HOUR, TOD_SECOND, WEEK
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import duckdb
 import pyarrow as pa
 
-from cpmon.store.catalogue.answers import ask
+from cpmon.store.answers import ask
 
 
 def answer(connection: duckdb.DuckDBPyConnection, sql: str) -> pa.Table:

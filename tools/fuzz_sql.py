@@ -28,7 +28,7 @@ from cpmon.core.errors import CpmonError
 from cpmon.reduce.reductions.reductions import reductions
 from cpmon.render.render import render_parts
 from cpmon.store import Store, connect
-from cpmon.store.catalogue.answers import ask
+from cpmon.store.answers import ask
 
 COUNT = 100_000
 LOOK_EVERY = 200

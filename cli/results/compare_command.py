@@ -126,7 +126,7 @@ def _part(
 ) -> tuple[datetime | None, datetime | None]:
     """The bounds of a part of a run, which are typed in the zone of its system."""
     from ...config.moments import find_zone
-    from ...store.runs.runs import system_of_run
+    from ...store.measured.runs import system_of_run
 
     reader = store_at(store)
     zone = find_zone(settings().zone(system_of_run(reader, run)))

@@ -102,7 +102,7 @@ def command(
     if master is not None and engine != SPARK:
         raise click.UsageError("--master names a Spark: add --engine spark")
     from ...render.render import render_parts
-    from ...store.catalogue.answers import ask
+    from ...store.answers import ask
 
     if engine == SPARK and dump is not None:
         raise click.UsageError("--dump is read here: leave out --engine spark")

@@ -288,7 +288,6 @@ def _watch(
     from ...reduce.reports.combined import are_metrics, combined_reports
     from ...reduce.reports.report_names import find_report
     from ...reduce.reports.report_text import lines_after
-    from ...store.watching import changes
 
     is_metrics = are_metrics(names)
     is_one = is_metrics or len(names) == 1
@@ -301,7 +300,7 @@ def _watch(
         if definition.lines is not Lines.TIME and definition.keys:
             raise no_times
     last = None
-    for _ in changes(store_at(store)):
+    for _ in store_at(store).changes():
         with opened(store) as connection:
             try:
                 (result,) = combined_reports(connection, names, **options)

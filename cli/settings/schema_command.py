@@ -245,7 +245,7 @@ def dictionary(text: str | None, out: Output) -> None:
       cpmon schema dictionary paging
       cpmon schema dictionary --format html -o records.html
     """
-    from ...store.views.dictionary import page, rows
+    from ...store.sql.dictionary import page, rows
 
     words = ("table_name", "name", "record_name", "title", "code", "meaning")
     matches = [

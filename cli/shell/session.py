@@ -16,9 +16,9 @@ import click
 from ...config.formats import BINARY, FORMATS
 from ...core.errors import CpmonError, nearest, unknown, unknown_of_many
 from ...core.text import counted
-from ...store.catalogue.answers import ask, no_table
-from ...store.runs.classes import classes_text
-from ...store.runs.runs import run_names
+from ...store.answers import ask, no_table
+from ...store.measured.classes import classes_text
+from ...store.measured.runs import run_names
 from ..options import pairs
 from ..output import Output, check_target, rows_as, write_file
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from ...store import Store
-    from ...store.catalogue.connection import Connection
-    from ...store.views.views import Documented
+    from ...store.connection import Connection
+    from ...store.sql.views import Documented
 
 
 @dataclass(slots=True)

@@ -72,7 +72,7 @@ def set_(store: Path, file: Path | None) -> None:
       cpmon classes set uclass.txt --store perf/
     """
     from ...store import save_classes
-    from ...store.runs.classes import read_text
+    from ...store.measured.classes import read_text
 
     file = file or settings().classes
     if file is None:
@@ -94,7 +94,7 @@ def of(store: Path, userid: str) -> None:
       cpmon classes of LXWEB001 --store perf/
     """
     from ...store import class_rules, deciding_rule
-    from ...store.runs.classes import OTHER
+    from ...store.measured.classes import OTHER
 
     rule = deciding_rule(class_rules(store_at(store)), userid)
     why = f"line {rule.line}: {rule.pattern}" if rule else "no pattern matches"

@@ -26,9 +26,9 @@ from ..spans import UTC_ZONE, day_of_store, read_span, span_options
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from ...store.catalogue.connection import Connection
-    from ...store.scope import Scope
-    from ...store.views.views import Documented
+    from ...store.connection import Connection
+    from ...store.sql.scope import Scope
+    from ...store.sql.views import Documented
 
 
 @click.command("export", short_help="Write a store as DuckDB, Parquet, CSV or Iceberg.")
@@ -87,7 +87,7 @@ def export(
         return
     from ...core.grace_period import bounds_of_ends
     from ...store.export.database_file import write_database
-    from ...store.scope import Scope
+    from ...store.sql.scope import Scope
 
     span = read_span(since, until, day=lambda: day_of_store(store_at(store), UTC_ZONE, system))
     scope = Scope(system, *bounds_of_ends(span.since, span.until))
@@ -119,7 +119,7 @@ def _chosen(connection: Connection, names: Sequence[str]) -> list[Documented]:
         found = [pattern] if pattern in public else []
         found = found or [each for each in landed if fnmatchcase(each, pattern)]
         if not found:
-            from ...store.catalogue.answers import no_table
+            from ...store.answers import no_table
 
             raise no_table(connection, name)
         chosen |= {each: public[each] for each in found}
@@ -134,7 +134,7 @@ def _rows(connection: Connection, relation: Documented, scope: Scope) -> Iterato
     from dataclasses import replace
 
     from ...core.sql import relation_name
-    from ...store.catalogue.answers import ask
+    from ...store.answers import ask
 
     time = "interval_end"
     if "system" not in relation.columns:

@@ -67,7 +67,7 @@ def command(
       cpmon runs --store perf/ --delete before
     """
     from ...store import Run, save_run
-    from ...store.runs.runs import delete_runs
+    from ...store.measured.runs import delete_runs
 
     place = store_at(store)
     run = None

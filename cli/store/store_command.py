@@ -137,7 +137,7 @@ def catalogue(store: Path, output: Path) -> None:
       cpmon store catalogue --store perf/ -o perf.duckdb
     """
     from ...reduce.reductions.reductions import reductions
-    from ...store.catalogue.connection import write_catalogue
+    from ...store.connection import write_catalogue
 
     check_target(output)
     with written_to(output):
@@ -165,8 +165,8 @@ def compact(store: Path) -> Status:
     """
     from ...reduce.reductions.reductions import reductions
     from ...store.check import collect_garbage
-    from ...store.dumps.compaction import compact as merge_dumps
-    from ...store.dumps.compaction import months, size
+    from ...store.format.compaction import compact as merge_dumps
+    from ...store.format.compaction import months, size
     from ...store.results.lineage import lineages
     from ...store.results.merging import merge
     from ..output import bar

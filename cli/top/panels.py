@@ -22,7 +22,7 @@ from ...reduce.reports.report_names import find_report
 from ...reduce.reports.report_sql import BEGIN
 from ...reduce.rules.exceptions import exceptions
 from ...store import Store
-from ...store.catalogue.connection import Connection, connect
+from ...store.connection import Connection, connect
 from ...store.sandbox.sandbox import Limits
 
 SYSTEM = "SYSTEM_SUMMARY_BY_TIME"

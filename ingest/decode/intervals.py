@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ...schemas.arrow import INTERVAL
-from ...store.views.landed_views import GAP, SLACK_S, SLACK_SHARE
+from ...store.sql.landed_views import GAP, SLACK_S, SLACK_SHARE
 from ..codec import I64, Mask, Rows, as_arrow, tod_to_unix_us, utc_text
 from ..container.record_index import INTERVAL_END
 from ..container.windows import ByteWindow

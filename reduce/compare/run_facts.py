@@ -13,8 +13,8 @@ import numpy as np
 from ...core.errors import CpmonError, unknown
 from ...core.sql import name as quoted
 from ...core.text import counted, length_of_time
-from ...store.catalogue.connection import Connection
-from ...store.runs.runs import part_of_run
+from ...store.connection import Connection
+from ...store.measured.runs import part_of_run
 from ..metrics import Metric, MetricKind, compared_metrics
 from ..reports.layout_notes import RESTING, assumed_notes, dumps_of
 from ..reports.report import doubts_note

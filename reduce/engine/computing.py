@@ -24,7 +24,7 @@ from ...store.results.entries import Day, Entry, Piece, add
 from ...store.results.kept_files import QueryWriter, files_of, is_one_of, kept_rows
 from ...store.results.lineage import definition_version, lineages
 from ...store.results.reduced import INTERVAL
-from ...store.views.landed_views import INTERVALS
+from ...store.sql.landed_views import INTERVALS
 from ..metrics.metric import TIME
 from ..metrics.rollups import DEPTH, EVER, SHIFT_ENDS, SHIFTS, Rollup, hours, rollup_of
 from ..reductions.reductions import reductions

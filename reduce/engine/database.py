@@ -15,16 +15,16 @@ from pathlib import Path
 
 from ...core.grace_period import GRACE
 from ...core.sql import name, text
-from ...store.dumps.store import Store
-from ...store.relations import Relations
+from ...store.format.store import Store
 from ...store.results.entries import Entry
 from ...store.results.kept_files import QueryWriter
 from ...store.results.lineage import code_of
 from ...store.sandbox.sandbox import Limits, RestrictedThreads, seal
-from ...store.scope import ALL
-from ...store.views.database import database
-from ...store.views.landed_views import INTERVALS, landed_view, views_below
-from ...store.views.views import View
+from ...store.sql.database import database
+from ...store.sql.landed_views import INTERVALS, landed_view, views_below
+from ...store.sql.relations import Relations
+from ...store.sql.scope import ALL
+from ...store.sql.views import View
 from .planning import Unit
 
 MEMORY = "700MB"

@@ -20,7 +20,7 @@ from ...core.grace_period import GRACE
 from ...core.text import counted
 from ...schemas.registry import site_folder
 from ...store import Store
-from ...store.dumps.landed_dump import LandedDump, days_of
+from ...store.format.landed_dump import LandedDump, days_of
 from ...store.results.entries import NOT_BY_TIME, Day, Entries, Entry, Piece, entry_of_days
 from ...store.results.lineage import Lineage, definition_version
 from ...store.results.reduced import (
@@ -32,7 +32,7 @@ from ...store.results.reduced import (
     whole_entry,
 )
 from ...store.sandbox.sandbox import Limits
-from ...store.scope import Basis, Scope, basis_of
+from ...store.sql.scope import Basis, Scope, basis_of
 from ..metrics.rollups import LEVEL, Rollup, hours_of, rollup_of
 from ..reductions.reductions import reduction
 

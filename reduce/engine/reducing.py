@@ -13,13 +13,13 @@ from ...core.errors import StoreError
 from ...jobs import Engine, InOrder
 from ...jobs.engine import ATTEMPTS, PassingError
 from ...store import Store
-from ...store.dumps.landed_dump import LandedDump
 from ...store.files.disk import writing
+from ...store.format.landed_dump import LandedDump
+from ...store.measured.classes import import_classes
 from ...store.results.entries import add, replace
 from ...store.results.lineage import lineages
 from ...store.results.merging import merge
 from ...store.results.reduced import record_definitions, whole_entry
-from ...store.runs.classes import import_classes
 from ...store.sandbox.sandbox import Limits
 from ..reductions.reductions import reduction, reductions
 from .computing import changed_meanwhile, compute, readable, remember

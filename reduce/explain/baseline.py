@@ -10,7 +10,7 @@ import duckdb
 
 from ...core.grace_period import bounds_of_ends
 from ...core.text import counted
-from ...store.scope import Scope
+from ...store.sql.scope import Scope
 from ..reports.report_sql import run_window
 from ..statistics import FEWEST
 from .departure import LEAST

@@ -23,8 +23,8 @@ from ...config import Settings
 from ...core.errors import CpmonError
 from ...core.grace_period import bounds_of_ends
 from ...core.text import counted
-from ...store.catalogue.connection import point
-from ...store.scope import ALL, Scope
+from ...store.connection import point
+from ...store.sql.scope import ALL, Scope
 from ..metrics import Metric
 from ..reports.cells import UTC_ZONE, utc
 from ..reports.report import whole_span

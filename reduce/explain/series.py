@@ -17,8 +17,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...store.catalogue.connection import table_of
-from ...store.scope import Scope
+from ...store.connection import table_of
+from ...store.sql.scope import Scope
 from ..metrics import Metric, metrics_of
 from ..statistics import Array
 

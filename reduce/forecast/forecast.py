@@ -19,8 +19,8 @@ from ...config.moments import find_zone
 from ...core.errors import CpmonError
 from ...core.text import counted
 from ...render.printing import Format
-from ...store.catalogue.connection import Connection, point
-from ...store.scope import Scope
+from ...store.connection import Connection, point
+from ...store.sql.scope import Scope
 from ..metrics.metric import TIME, MetricKind, ReportColumn
 from ..metrics.report_set import Lines, Report, end_column, metric_of
 from ..page.chart import POINTS, Chart, Points, with_gaps

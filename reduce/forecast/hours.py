@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from ...core.errors import CpmonError, NothingToReportError, nearest, unknown_of_many
 from ...core.text import counted
-from ...store.catalogue.connection import Connection, levels_of, table_of
+from ...store.connection import Connection, levels_of, table_of
 from ..metrics.metric import FIGURES, TIME, MetricKind, ReportColumn
 from ..metrics.report_set import Lines, Report, reports
 from ..metrics.rollups import amount_of, known_of, rollup_of, sum_of, time_of

@@ -19,8 +19,8 @@ from ...config.moments import find_zone
 from ...core.errors import CpmonError, NothingToReportError, nearest, unknown, unknown_of_many
 from ...core.text import counted
 from ...render.printing import Format, Style
-from ...store.catalogue.connection import Connection, point
-from ...store.scope import Scope
+from ...store.connection import Connection, point
+from ...store.sql.scope import Scope
 from ..metrics.metric import TIME, ReportColumn
 from ..metrics.report_set import Lines, Report
 from ..reports.cells import utc

@@ -20,7 +20,7 @@ from ...config import Document, Table
 from ...config.definitions import of_definitions
 from ...config.moments import fixed_offset_s
 from ...core.errors import CpmonError, unknown
-from ...store.catalogue.connection import table_of
+from ...store.connection import table_of
 from ..metrics import metric_of
 from ..metrics.metric import TIME, ReportColumn
 from ..metrics.report_set import Lines, Report, end_column, own_documents, reports

@@ -23,8 +23,8 @@ from ...core.errors import CpmonError, NothingToReportError, unknown
 from ...core.grace_period import GRACE, INSIDE, day_bounds
 from ...core.sql import name as quoted
 from ...core.text import counted
-from ...store.catalogue.connection import point, result_of, table_of
-from ...store.scope import ALL
+from ...store.connection import point, result_of, table_of
+from ...store.sql.scope import ALL
 from ..metrics.metric import HEX, TIME, ReportColumn
 from ..metrics.report_set import Lines, Report, reports
 from ..reductions.reductions import reduction

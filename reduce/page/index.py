@@ -21,8 +21,8 @@ import msgspec
 
 from ...core.errors import NothingToReportError
 from ...render.printing import Format, show
-from ...store.catalogue.connection import point
-from ...store.scope import ALL, Scope
+from ...store.connection import point
+from ...store.sql.scope import ALL, Scope
 from ..metrics.metric import TIME
 from ..metrics.report_set import Lines, reports
 from ..reports.report import report

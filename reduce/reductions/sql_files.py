@@ -19,7 +19,7 @@ from ...core.errors import CpmonError, unknown
 from ...core.sql import UserSql
 from ...store.results.lineage import BY_TIME
 from ...store.sandbox.guard import checked_view
-from ...store.views.landed_views import is_landed
+from ...store.sql.landed_views import is_landed
 from ..metrics.report_set import own_metrics
 from ..metrics.rollups import rollup_of
 from ..metrics.views import (

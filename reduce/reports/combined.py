@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from ...config import Settings
 from ...core.errors import CpmonError, NothingToReportError, fold, unknown
 from ...core.text import counted, is_pattern
-from ...store.catalogue.connection import systems_of
+from ...store.connection import systems_of
 from ..metrics.metric import FIGURES, TIME, MetricKind, ReportColumn
 from ..metrics.report_set import Lines, Report, reports
 from .narrowing import Sort

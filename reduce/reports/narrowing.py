@@ -12,8 +12,8 @@ from ...core.errors import CpmonError, unknown
 from ...core.sql import CheckedSql, UserSql
 from ...core.sql import name as quoted
 from ...core.text import is_pattern
-from ...store.catalogue.connection import Connection
-from ...store.runs.classes import OTHER, ClassRule, class_rules, class_sql, like_pattern
+from ...store.connection import Connection
+from ...store.measured.classes import OTHER, ClassRule, class_rules, class_sql, like_pattern
 from ...store.sandbox.guard import condition_tree
 from ..metrics.metric import ReportColumn
 from ..metrics.report_set import Lines, Report, reports

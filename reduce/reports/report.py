@@ -23,9 +23,9 @@ from ...core.errors import CpmonError, NothingToReportError, nearest, unknown, u
 from ...core.sql import UserSql
 from ...core.sql import name as quoted
 from ...core.text import counted, length_of_time
-from ...store.catalogue.connection import point, systems_of, table_of
+from ...store.connection import point, systems_of, table_of
 from ...store.results.lineage import lineages
-from ...store.scope import Scope
+from ...store.sql.scope import Scope
 from ..metrics.metric import STATISTICS, TIME, MetricKind
 from ..metrics.report_set import Lines, Report, end_column, reports
 from ..metrics.views import DOUBTS

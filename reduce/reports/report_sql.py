@@ -18,7 +18,7 @@ from ...core.errors import CpmonError, unknown
 from ...core.grace_period import DAY, GRACE, bounds_of_ends, inside
 from ...core.sql import name as quoted
 from ...render.printing import Style
-from ...store.catalogue.connection import levels_of
+from ...store.connection import levels_of
 from ..metrics.metric import FIGURES, TIME, WEIGHT, MetricKind, ReportColumn, latest_sql, weighted
 from ..metrics.report_set import Lines, Report
 from ..metrics.rollups import (

@@ -10,8 +10,8 @@ import duckdb
 
 from ...core.errors import CpmonError, unknown
 from ...core.text import counted
-from ...store.catalogue.connection import systems_of
-from ...store.scope import Scope
+from ...store.connection import systems_of
+from ...store.sql.scope import Scope
 from ..reports.cells import UTC_ZONE, clock, utc
 from ..reports.report_sql import run_window
 

@@ -26,9 +26,9 @@ from ...config import Settings
 from ...config.moments import Shift
 from ...core.errors import unknown
 from ...core.sql import name, text
-from ...store.catalogue.connection import Connection, point
+from ...store.connection import Connection, point
 from ...store.results.lineage import lineages
-from ...store.scope import ALL, Scope
+from ...store.sql.scope import ALL, Scope
 from ..metrics.metric import TIME
 from ..reductions.reductions import reductions
 from ..reports.report_sql import shift_condition

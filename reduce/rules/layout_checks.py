@@ -23,8 +23,8 @@ from ...schemas.owners import owner_of, parts_of
 from ...schemas.registry import record_of, tables
 from ...schemas.release import release_key
 from ...store.results.lineage import code_of, lineages
-from ...store.scope import Scope
-from ...store.views.interval import IMPOSSIBLE, SLACK, WRAPPED, counter_names, doubts_of
+from ...store.sql.interval import IMPOSSIBLE, SLACK, WRAPPED, counter_names, doubts_of
+from ...store.sql.scope import Scope
 from ..metrics.metric import MetricKind
 from ..metrics.report_set import metrics_of
 from ..reductions.reductions import reductions

@@ -31,9 +31,9 @@ from ...core.errors import CpmonError, fold, nearest, unknown
 from ...core.memory import memory_error
 from ...core.sql import UserSql
 from ...schemas.registry import tables
-from ...store.catalogue.connection import table_of
+from ...store.connection import table_of
 from ...store.sandbox.guard import guarded
-from ...store.views.database import storage_error
+from ...store.sql.database import storage_error
 from ..reductions.reductions import reductions, tables_of
 from .layout_checks import LayoutCheck, is_of_layouts, landed_tables, layout_rules, sampled_tables
 

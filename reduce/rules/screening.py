@@ -1,4 +1,4 @@
-"""Screens the deltas of a table: whose deltas the rule of `store/views/interval.py` has to judge.
+"""Screens the deltas of a table: whose deltas the rule of `store/sql/interval.py` has to judge.
 
 Most owners are sampled at every interval end, no event is about them, and each of their counters
 rises by no more than is possible: none of their deltas is in doubt. A few passes over the columns
@@ -22,10 +22,9 @@ from ...schemas.arrow import owner_keys, schema_of, syncs
 from ...schemas.field import WIDEST, Field, Role
 from ...schemas.layout import Layout
 from ...schemas.owners import ELAPSED, Parts, limit_of, owner_of, parts_of
-from ...store.catalogue.connection import run_restricted, table_of
-from ...store.scope import Scope
-from ...store.views.clocks import SHIFT_S
-from ...store.views.interval import (
+from ...store.connection import run_restricted, table_of
+from ...store.sql.clocks import SHIFT_S
+from ...store.sql.interval import (
     LATE,
     LATE_S,
     SLACK,
@@ -35,8 +34,9 @@ from ...store.views.interval import (
     most_of_all,
     owner_hash,
 )
-from ...store.views.membership import event_columns
-from ...store.views.views import moment, raw_table, readable
+from ...store.sql.membership import event_columns
+from ...store.sql.scope import Scope
+from ...store.sql.views import moment, raw_table, readable
 
 I64 = npt.NDArray[np.int64]
 F64 = npt.NDArray[np.float64]

@@ -24,9 +24,9 @@ import pyarrow as pa
 from ...core.errors import CpmonError
 from ...core.sql import name, text
 from ...store import Store
-from ...store.catalogue.connection import table_of
+from ...store.connection import table_of
 from ...store.results.reduced import kept
-from ...store.scope import Scope
+from ...store.sql.scope import Scope
 from ..metrics.metric import TIME
 from ..metrics.report_set import metrics_of
 from ..reductions.reduction import Reduction

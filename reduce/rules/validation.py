@@ -26,9 +26,9 @@ from ...schemas.layout import Layout
 from ...schemas.owners import owner_of
 from ...schemas.registry import record_of, tables
 from ...store import Store, connect
-from ...store.catalogue.connection import run_restricted
-from ...store.scope import ALL, Scope
-from ...store.views.interval import WRAPPED, doubts_of
+from ...store.connection import run_restricted
+from ...store.sql.interval import WRAPPED, doubts_of
+from ...store.sql.scope import ALL, Scope
 from ..reductions.reductions import reductions
 from .coverage import Coverage, coverage
 from .layout_checks import DeltaCheck, TableCheck

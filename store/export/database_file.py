@@ -14,15 +14,15 @@ import duckdb
 from ...core.atomic import replacing
 from ...core.errors import StoreError
 from ...core.sql import name, relation_name
-from ..catalogue.connection import FOR_OLD_CLIENTS, comments
+from ..connection import FOR_OLD_CLIENTS, comments
 from ..files.plain_paths import path_text
 from ..sandbox.sandbox import spill_folder
-from ..views.database import QUIET
+from ..sql.database import QUIET
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from ..views.views import Documented
+    from ..sql.views import Documented
 
 Content = tuple["Documented", Iterable["pa.Table"]]
 """A relation, and its rows in parts, at least one."""

@@ -22,15 +22,15 @@ import pyarrow.parquet as pq
 
 from ...core.errors import StoreError, UnreadableError
 from ...schemas.arrow import file_schemas
-from ..dumps.landed_dump import LandedDump
-from ..dumps.manifest import table_files
-from ..dumps.store import Store
 from ..files.disk import writing
 from ..files.plain_paths import plain_path
+from ..format.landed_dump import LandedDump
+from ..format.manifest import table_files
+from ..format.store import Store
 from ..results.kept_files import files_of, schema_of
 from ..results.reduced import INTERVAL as FINEST
 from ..results.reduced import LEVELS, ByDay, Kept, kept, meanings
-from ..views.views import PLACE, describe
+from ..sql.views import PLACE, describe
 
 if TYPE_CHECKING:
     from pyiceberg.catalog.sql import SqlCatalog
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from pyiceberg.schema import Schema
     from pyiceberg.table import Table
 
-    from ..views.views import View
+    from ..sql.views import View
 
 LANDED, REDUCED, ROLLUP = "landed", "reduced", "rollup"
 NAMESPACES = (LANDED, REDUCED, ROLLUP)

@@ -23,9 +23,19 @@ from urllib.parse import quote
 import msgspec
 import pyarrow as pa
 
-from ..dumps.manifest import month_folder
-from ..dumps.states import GRACE_S, MANIFEST, TRIES, State, States, damaged, newest, restless, split
-from ..dumps.store import Store
+from ..format.manifest import month_folder
+from ..format.states import (
+    GRACE_S,
+    MANIFEST,
+    TRIES,
+    State,
+    States,
+    damaged,
+    newest,
+    restless,
+    split,
+)
+from ..format.store import Store
 
 FOLDER = "reduced"
 NOT_BY_TIME = f"{MANIFEST}/not-by-time"

@@ -14,9 +14,9 @@ import pyarrow as pa
 from ...core.errors import CpmonError, UnreadableError
 from ...core.grace_period import day_condition
 from ...core.sql import text, union_all
-from ..dumps.store import Store
 from ..files.disk import disk_error
 from ..files.plain_paths import path_text
+from ..format.store import Store
 from .entries import METADATA, Day, Entry, Piece
 
 if TYPE_CHECKING:

@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING
 from ...core.derived import derived
 from ...core.grace_period import day_condition
 from ...schemas.registry import fingerprint
-from ..dumps.landed_dump import LandedDump, days_of
-from ..dumps.store import Store
-from ..runs.classes import classes_text
-from ..runs.companions import TABLES
-from ..runs.runs import run_names
-from ..scope import is_anchored
-from ..views.landed_views import definitions
+from ..format.landed_dump import LandedDump, days_of
+from ..format.store import Store
+from ..measured.classes import classes_text
+from ..measured.companions import TABLES
+from ..measured.runs import run_names
+from ..sql.landed_views import definitions
+from ..sql.scope import is_anchored
 
 if TYPE_CHECKING:
-    from ..views.views import View
+    from ..sql.views import View
 
 BY_TIME = {"system", "interval_end", "seconds"}
 """A reduction with these columns has a row per interval: it is materialized by day."""

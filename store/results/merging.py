@@ -15,10 +15,10 @@ from pathlib import Path
 import duckdb
 
 from ...core.errors import UnreadableError
-from ..dumps.store import Store
 from ..files.plain_paths import path_text
+from ..format.store import Store
 from ..sandbox.sandbox import Limits, limit
-from ..views.database import database
+from ..sql.database import database
 from .entries import Entries, Entry, Piece, entry_of_days, replace
 from .kept_files import QueryWriter, files_of, kept_rows
 from .lineage import Lineage

@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ..dumps.landed_dump import LandedDump, days_of
-from ..dumps.manifest import month_folder
-from ..dumps.store import Store
-from ..scope import ALL, Scope
+from ..format.landed_dump import LandedDump, days_of
+from ..format.manifest import month_folder
+from ..format.store import Store
+from ..sql.scope import ALL, Scope
 from .entries import FOLDER, NOT_BY_TIME, Day, Entries, Entry, Piece, new_name
 from .kept_files import KeptFile, files_of
 from .lineage import (
@@ -39,7 +39,7 @@ from .lineage import (
 )
 
 if TYPE_CHECKING:
-    from ..views.views import View
+    from ..sql.views import View
 
 INTERVAL = "interval"
 LEVELS = (INTERVAL, "hour")

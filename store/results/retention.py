@@ -23,10 +23,10 @@ from ...core.errors import BusyError, CpmonError, unknown
 from ...core.text import counted
 from ...schemas.layout import Kind
 from ...schemas.registry import record_of, tables
-from ..dumps.landed_dump import ABOUT, LandedDump, line
-from ..dumps.store import Store
-from ..runs.runs import run_names, stored_run
-from ..views.views import View
+from ..format.landed_dump import ABOUT, LandedDump, line
+from ..format.store import Store
+from ..measured.runs import run_names, stored_run
+from ..sql.views import View
 from .entries import Piece, replace
 from .lineage import Lineage, lineages
 from .reduced import INTERVAL, LEVELS, ByDay, states_by_day

@@ -9,11 +9,11 @@ from datetime import date
 from typing import Any
 
 from ...core.text import counted
-from ..dumps.landed_dump import MONTHS as DUMPS
-from ..dumps.landed_dump import days_of
-from ..dumps.store import Store
-from ..runs.runs import FOLDER as RUNS
-from ..views.views import View
+from ..format.landed_dump import MONTHS as DUMPS
+from ..format.landed_dump import days_of
+from ..format.store import Store
+from ..measured.runs import FOLDER as RUNS
+from ..sql.views import View
 from .entries import FOLDER
 from .reduced import LEVELS, states_by_day
 

@@ -29,8 +29,8 @@ import duckdb
 from ...core.derived import cache_folder
 from ...core.errors import CpmonError
 from ...core.sql import text
-from ..dumps.store import Store
 from ..files.plain_paths import path_text, plain_path
+from ..format.store import Store
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 """Numbers of system calls, the same on all architectures but alpha."""

@@ -16,7 +16,7 @@ from cpmon.batch.state import (
 )
 from cpmon.cli.main import Status
 from cpmon.core.errors import BusyError
-from cpmon.store.dumps.store import VERSION
+from cpmon.store.format.store import VERSION
 from tests.batch.site import Site
 from tests.batch.test_result import result
 

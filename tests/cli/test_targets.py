@@ -12,7 +12,7 @@ from cpmon.cli.main import Status
 from cpmon.cli.output import Target
 from cpmon.ingest import ingest
 from cpmon.store import Store
-from cpmon.store.dumps.store import OWN
+from cpmon.store.format.store import OWN
 from tests.cli.answer import Cpmon
 from tests.commands import leaves
 from tests.dumps import dump, fields, interval

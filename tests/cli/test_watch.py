@@ -10,7 +10,7 @@ import pytest
 
 from cpmon.cli.main import Status
 from cpmon.ingest.following import Follower
-from cpmon.store import Store, watching
+from cpmon.store import Store
 from tests.cli.answer import Cpmon
 from tests.ingest.test_following import live, sets
 
@@ -29,7 +29,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
                 yield
             yield
 
-    monkeypatch.setattr(watching, "changes", landing)
+    monkeypatch.setattr(Store, "changes", landing)
     return store.root
 
 
@@ -62,7 +62,7 @@ def test_what_has_no_lines_by_time_is_refused(cpmon: Cpmon, place: Path):
 
 
 def test_a_store_tells_of_what_lands(store: Store):
-    looks = watching.changes(store, poll_s=0)
+    looks = store.changes(poll_s=0)
     next(looks)
     with Follower(store, "a.mon") as follower:
         assert len([*follower.follow(live(*sets(1)))]) == 1

@@ -22,8 +22,8 @@ from cpmon.cli.main import run
 from cpmon.schemas.registry import shipped
 from cpmon.store import Store
 from cpmon.store.check import collect_garbage
-from cpmon.store.dumps.landed_dump import ABOUT
 from cpmon.store.export.iceberg import CATALOG
+from cpmon.store.format.landed_dump import ABOUT
 from cpmon.store.results.entries import Entries
 from tests.faults.conftest import dump_of
 from tests.pages import Line, draft

@@ -24,7 +24,7 @@ from cpmon.reduce.rules.rule import Purpose, load_rules
 from cpmon.reduce.rules.validation import count
 from cpmon.schemas import layout
 from cpmon.store import Store, connect
-from cpmon.store.scope import Scope
+from cpmon.store.sql.scope import Scope
 from tests.generate.plain_reader import Record, records
 
 pytestmark = pytest.mark.generator

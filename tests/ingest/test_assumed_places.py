@@ -19,9 +19,9 @@ from cpmon.schemas import layout
 from cpmon.schemas.loader import COLUMNS, read, to_csv
 from cpmon.schemas.registry import home, use
 from cpmon.store import Store, connect
-from cpmon.store.dumps.compaction import compact, months
-from cpmon.store.relations import files_of, is_drifted, parquet
-from cpmon.store.views.database import database
+from cpmon.store.format.compaction import compact, months
+from cpmon.store.sql.database import database
+from cpmon.store.sql.relations import files_of, is_drifted, parquet
 from tests.generate.scenario.test_scenario import SMALL
 
 PLACE = {"record": "useact", "field": "vmdctpvg", "offset": 92, "length": 4}

@@ -26,7 +26,7 @@ from cpmon.ingest.container.source import Device
 from cpmon.ingest.following import Follower, follow
 from cpmon.store import Store, connect
 from cpmon.store.check import collect_garbage, drop
-from cpmon.store.dumps.compaction import compact, months
+from cpmon.store.format.compaction import compact, months
 from tests.dumps import dump, fields, interval
 from tests.ingest.container.test_monreader_device import Driver
 from tests.scenarios import SCENARIOS, Scenario, capture

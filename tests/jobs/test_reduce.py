@@ -26,7 +26,7 @@ from cpmon.reduce.engine.planning import DaySelection
 from cpmon.reduce.engine.reducing import reduce, reduce_selected
 from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store, connect
-from cpmon.store.dumps.compaction import compact, months
+from cpmon.store.format.compaction import compact, months
 from cpmon.store.results.reduced import LEVELS
 from cpmon.store.results.retention import Retention, plan, prune
 from tests.dumps import dump, fields, frame, samples

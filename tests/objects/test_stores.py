@@ -19,9 +19,9 @@ from cpmon.ingest import ingest
 from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store, connect
 from cpmon.store.check import collect_garbage
-from cpmon.store.dumps.manifest import Manifest
 from cpmon.store.files import open_files
 from cpmon.store.files.objects import ObjectFiles
+from cpmon.store.format.manifest import Manifest
 from tests.batch.fleet import hourly
 from tests.cli import conftest as commands
 from tests.cli.answer import Cpmon

@@ -26,8 +26,8 @@ from cpmon.reduce.reductions.reductions import reductions
 from cpmon.reduce.reports.report import ReportResult, report
 from cpmon.reduce.reports.report_names import find_report, report_names
 from cpmon.store import Store
-from cpmon.store.catalogue.connection import Connection
-from cpmon.store.views.landed_views import macros
+from cpmon.store.connection import Connection
+from cpmon.store.sql.landed_views import macros
 from tests.dumps import FRAME, control, frame, frame_end
 from tests.generate.plain_reader import Record, records, sets
 from tests.values import Place, is_structure, places

@@ -27,8 +27,8 @@ from cpmon.schemas.arrow import outer_keys
 from cpmon.schemas.field import WIDEST, Type
 from cpmon.schemas.unplaced import unplaced
 from cpmon.store import Store, connect
-from cpmon.store.runs.companions import TABLES
-from cpmon.store.views.landed_views import macros
+from cpmon.store.measured.companions import TABLES
+from cpmon.store.sql.landed_views import macros
 
 START = datetime(2001, 11, 13, 10, 0)  # noqa: DTZ001  (the catalogue has UTC without zone)
 TOD_SECOND = 4_096_000_000

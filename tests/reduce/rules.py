@@ -14,7 +14,7 @@ from cpmon.reduce.reductions.reductions import reductions
 from cpmon.reduce.rules.exceptions import Exceptions, exceptions
 from cpmon.reduce.rules.rule import Layer, Rule, Severity
 from cpmon.store import Store, connect
-from cpmon.store.views.landed_views import macros
+from cpmon.store.sql.landed_views import macros
 from tests.reduce.catalogue import insert, minute
 
 READ = ("meta.dump", "meta.finding", "monitor.mtrend", "monitor.mtrsus", "monitor.sytprp")

@@ -17,7 +17,7 @@ from cpmon.reduce.engine.reducing import reduce
 from cpmon.reduce.metrics.report_set import metrics_of
 from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import connect
-from cpmon.store.catalogue.connection import Connection
+from cpmon.store.connection import Connection
 from tests.reduce.altered import (
     Change,
     Fleet,

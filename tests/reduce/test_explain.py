@@ -20,7 +20,7 @@ from cpmon.reduce.explain.series import subjects
 from cpmon.reduce.reductions.reductions import reductions, tables_of
 from cpmon.reduce.rules.exceptions import exceptions
 from cpmon.store import Store, connect
-from cpmon.store.catalogue.connection import Connection
+from cpmon.store.connection import Connection
 from tests.dumps import dump, fields, interval
 from tests.scenarios import CONFIG
 

@@ -18,9 +18,9 @@ from cpmon.reduce.engine.database import ReductionDatabase, Result, shared
 from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store, connect
 from cpmon.store.files.disk import disk_error, writing
-from cpmon.store.relations import SMALL
 from cpmon.store.results.lineage import lineages
 from cpmon.store.sandbox.sandbox import Limits
+from cpmon.store.sql.relations import SMALL
 
 
 def view(name: str, *reads: str) -> Any:

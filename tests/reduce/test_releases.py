@@ -19,7 +19,7 @@ from cpmon.schemas import layout
 from cpmon.schemas.loader import COLUMNS
 from cpmon.schemas.registry import reload, use
 from cpmon.store import Store, connect
-from cpmon.store.scope import Scope
+from cpmon.store.sql.scope import Scope
 from tests.dumps import dump, fields, interval, record, tod
 
 TIMER = 0x7FFF_FFFF_0000_0000

@@ -40,7 +40,7 @@ from cpmon.store import Store, connect
 from cpmon.store.results.entries import Entry
 from cpmon.store.results.lineage import lineages
 from cpmon.store.results.retention import Retention, plan, prune
-from cpmon.store.views.landed_views import macros
+from cpmon.store.sql.landed_views import macros
 from tests.reduce.catalogue import minute
 from tests.shifts import daily
 

@@ -15,8 +15,8 @@ from cpmon.reduce.reductions.reductions import reductions
 from cpmon.reduce.rules.exceptions import exceptions
 from cpmon.reduce.rules.rule import Purpose, load_rules
 from cpmon.store import Store
-from cpmon.store.catalogue.connection import Connection
-from cpmon.store.scope import ALL
+from cpmon.store.connection import Connection
+from cpmon.store.sql.scope import ALL
 from tests.batch.fleet import BEGIN, DAMAGES, hourly
 
 FIRST = BEGIN.date()

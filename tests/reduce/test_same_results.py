@@ -17,7 +17,7 @@ from cpmon.ingest import ingest
 from cpmon.reduce.engine.reducing import reduce
 from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store, connect
-from cpmon.store.catalogue.connection import Connection
+from cpmon.store.connection import Connection
 from tests.dumps import END, FRAME, control, dump, fields, interval
 
 DAY = 86_400

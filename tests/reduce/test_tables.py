@@ -15,7 +15,7 @@ import pytest
 from cpmon.core.errors import CpmonError
 from cpmon.reduce.compare import compare, load_spec, parse_spec, render_comparison, spec_names
 from cpmon.reduce.reductions.reductions import reduction
-from cpmon.store.views.landed_views import macros
+from cpmon.store.sql.landed_views import macros
 
 PUBLISHED = Path(__file__).parents[1] / "published"
 FILES = {

@@ -14,7 +14,7 @@ from cpmon.core.errors import CpmonError
 from cpmon.ingest import ingest
 from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store, connect
-from cpmon.store.runs.runs import Run, save_run
+from cpmon.store.measured.runs import Run, save_run
 from tests.cli import conftest as commands
 from tests.cli.answer import Cpmon
 from tests.dumps import dump, fields, interval

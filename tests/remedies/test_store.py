@@ -21,10 +21,10 @@ from cpmon.reduce.engine.database import ReductionDatabase, Result
 from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store
 from cpmon.store.check import check
-from cpmon.store.dumps.manifest import Manifest
-from cpmon.store.dumps.staging import Staging
 from cpmon.store.export import iceberg
 from cpmon.store.files import disk, plain_paths
+from cpmon.store.format.manifest import Manifest
+from cpmon.store.format.staging import Staging
 from cpmon.store.results.entries import Entries
 from cpmon.store.results.retention import Prune, prune
 from cpmon.store.sandbox.sandbox import Limits

@@ -103,7 +103,7 @@ OF_EXPRESSIONS: dict[str, tuple[Callable[[Site, str], Answer], str]] = {
 }
 OF_QUERIES: dict[str, tuple[list[Callable[[Site, str], Answer]], str]] = {
     "reduce/reductions/sql_files.py": ([_reduction], VIEW[VIEW.index("SELECT") :].rstrip(";\n")),
-    "store/catalogue/answers.py": ([_query, _saved_query], "SELECT 1 AS a"),
+    "store/answers.py": ([_query, _saved_query], "SELECT 1 AS a"),
     "reduce/rules/rule.py": ([_rule], SELECT),
 }
 """Module where SQL of people comes in -> how it is written there, and honest SQL."""

@@ -18,8 +18,8 @@ from cpmon.ingest import ingest
 from cpmon.schemas.pages.page_file import LONGEST
 from cpmon.store import Store, connect
 from cpmon.store.check import check, collect_garbage
-from cpmon.store.dumps.landed_dump import ABOUT
-from cpmon.store.dumps.store import _FOLDERS
+from cpmon.store.format.landed_dump import ABOUT
+from cpmon.store.format.store import _FOLDERS
 from tests.cli.answer import Cpmon
 from tests.dumps import dump, fields, interval
 from tests.pages import parse_page

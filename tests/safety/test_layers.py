@@ -19,7 +19,7 @@ from cpmon.ingest import ingest
 from cpmon.reduce.engine.database import ReductionDatabase
 from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store, connect
-from cpmon.store.catalogue.connection import table_of
+from cpmon.store.connection import table_of
 from cpmon.store.sandbox import guard, sandbox
 from tests.cli.answer import Cpmon
 from tests.dumps import dump, interval

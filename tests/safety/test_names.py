@@ -25,7 +25,7 @@ from cpmon.reduce.reductions.reductions import reductions
 from cpmon.reduce.reports.report import report
 from cpmon.reduce.reports.report_names import report_names
 from cpmon.store import Store, connect
-from cpmon.store.runs.runs import run_name
+from cpmon.store.measured.runs import run_name
 from tests.cli.answer import Answer, Cpmon
 from tests.cli.terminal import Terminal
 from tests.safety.names import CONTROL, SYSTEM, USERS, hostile

@@ -18,7 +18,7 @@ from cpmon.schemas import layouts
 from cpmon.schemas.loader import COLUMNS, RECORD_COLUMNS
 from cpmon.schemas.registry import reload, use
 from cpmon.store import Store, connect
-from cpmon.store.catalogue.answers import ask
+from cpmon.store.answers import ask
 from tests.dumps import dump, interval, record
 
 pytestmark = pytest.mark.usefixtures("shipped_again")

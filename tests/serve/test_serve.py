@@ -30,7 +30,7 @@ from cpmon.reduce.reductions.reductions import reductions
 from cpmon.serve.connections import MOST_CONNECTIONS
 from cpmon.serve.work import MOST_WAITING
 from cpmon.store import Store
-from cpmon.store.dumps.compaction import compact, months
+from cpmon.store.format.compaction import compact, months
 from cpmon.store.results.reduced import LEVELS
 from cpmon.store.results.retention import Retention, plan, prune
 from tests.serve.conftest import ROOT, Answer, Server, Start

@@ -21,7 +21,7 @@ from cpmon.reduce.reductions.reductions import reductions
 from cpmon.serve import site as site_module
 from cpmon.serve.site import GZIP, Site
 from cpmon.store import Store, connect
-from cpmon.store.catalogue.connection import Connection
+from cpmon.store.connection import Connection
 from tests.serve.conftest import ROOT
 
 pytestmark = pytest.mark.anyio

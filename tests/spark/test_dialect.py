@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from cpmon.reduce.reductions.reductions import reductions
 from cpmon.spark.dialect import spark_sql
-from cpmon.store.views.landed_views import landed_views
+from cpmon.store.sql.landed_views import landed_views
 
 
 def ported(sql: str) -> str:

@@ -27,8 +27,8 @@ from cpmon.spark import Fleet, register
 from cpmon.spark.dialect import spark_sql
 from cpmon.spark.frames import QuerySpan, declared
 from cpmon.store import Store, connect
-from cpmon.store.catalogue.connection import Connection
-from cpmon.store.dumps.compaction import compact, months
+from cpmon.store.connection import Connection
+from cpmon.store.format.compaction import compact, months
 from tests.fleet import fleet, rebuilt
 from tests.reduce.catalogue import lab
 from tests.spark.damaged import SAMPLES, damaged_store

@@ -12,8 +12,8 @@ from cpmon.ingest import ingest
 from cpmon.reduce.engine.reducing import reduce
 from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store, class_rules, connect, deciding_rule, save_classes
+from cpmon.store.measured.classes import parse_classes
 from cpmon.store.results.reduced import kept
-from cpmon.store.runs.classes import parse_classes
 from tests.dumps import dump, fields, interval
 from tests.scenarios import CONFIG
 

@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 
 from cpmon.core.errors import BusyError, StoreError
-from cpmon.store.dumps import manifest, states
-from cpmon.store.dumps.landed_dump import LandedDump
-from cpmon.store.dumps.manifest import Manifest
 from cpmon.store.files.files import File, Inside
+from cpmon.store.format import manifest, states
+from cpmon.store.format.landed_dump import LandedDump
+from cpmon.store.format.manifest import Manifest
 
 DUMPS = [f"{number:04x}" for number in range(5)]
 DAY = "2026-01-05"

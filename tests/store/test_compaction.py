@@ -25,18 +25,18 @@ from cpmon.reduce.engine.reducing import reduce, reduce_selected
 from cpmon.reduce.reductions.reduction import Reduction
 from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store, connect
-from cpmon.store.catalogue.connection import Connection
 from cpmon.store.check import collect_garbage
-from cpmon.store.dumps import compaction
-from cpmon.store.dumps.compaction import Compacted, compact, months
-from cpmon.store.dumps.landed_dump import ABOUT, line
-from cpmon.store.dumps.manifest import Manifest
+from cpmon.store.connection import Connection
 from cpmon.store.files.local import LocalFiles
-from cpmon.store.relations import files_of, is_drifted, parquet
+from cpmon.store.format import compaction
+from cpmon.store.format.compaction import Compacted, compact, months
+from cpmon.store.format.landed_dump import ABOUT, line
+from cpmon.store.format.manifest import Manifest
 from cpmon.store.results.retention import Retention, plan, prune
 from cpmon.store.results.usage import usage
-from cpmon.store.scope import Scope
-from cpmon.store.views.database import database
+from cpmon.store.sql.database import database
+from cpmon.store.sql.relations import files_of, is_drifted, parquet
+from cpmon.store.sql.scope import Scope
 from tests.fleet import fleet, rebuilt
 from tests.store.test_other_readers import catalog, changes, ordered, select, written
 from tests.store.test_other_readers import run as export

@@ -12,7 +12,7 @@ from cpmon.ingest import ingest
 from cpmon.reduce.compare.samples import MEASURES
 from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store, connect
-from cpmon.store.runs.companions import COMPANIONS, TABLES
+from cpmon.store.measured.companions import COMPANIONS, TABLES
 from tests.dumps import dump, fields, interval
 from tests.scenarios import CONFIG
 

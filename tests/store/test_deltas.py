@@ -17,8 +17,8 @@ from cpmon.ingest import ingest
 from cpmon.schemas.arrow import INTERVAL
 from cpmon.schemas.registry import layout
 from cpmon.store import Store, connect
-from cpmon.store.views.landed_views import landed_view, macros
-from cpmon.store.views.views import sql_type
+from cpmon.store.sql.landed_views import landed_view, macros
+from cpmon.store.sql.views import sql_type
 from tests import dumps
 
 BEGIN = datetime(2001, 11, 13)  # noqa: DTZ001  (the store has UTC without zone)

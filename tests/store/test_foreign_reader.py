@@ -22,7 +22,7 @@ from cpmon.reduce.engine import reducing
 from cpmon.reduce.engine.reducing import reduce
 from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store, connect
-from cpmon.store.dumps.compaction import compact, months
+from cpmon.store.format.compaction import compact, months
 from cpmon.store.results.entries import Entries
 from cpmon.store.results.kept_files import is_one_of
 from cpmon.store.results.lineage import lineages

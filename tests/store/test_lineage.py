@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from cpmon.ingest import ingest
 from cpmon.store import Store, connect
-from cpmon.store.dumps.landed_dump import LandedDump
+from cpmon.store.format.landed_dump import LandedDump
 from cpmon.store.results.lineage import day_versions
-from cpmon.store.scope import dependencies, is_anchored
+from cpmon.store.sql.scope import dependencies, is_anchored
 from tests.batch.fleet import NOMINAL_S, hourly
 
 FIRST = date(2026, 3, 1)

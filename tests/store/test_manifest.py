@@ -17,10 +17,10 @@ from cpmon.reduce.engine.reducing import reduce
 from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store, connect
 from cpmon.store.check import check, collect_garbage, drop, rebuild
-from cpmon.store.dumps import manifest, states
-from cpmon.store.dumps.landed_dump import ABOUT
-from cpmon.store.dumps.manifest import FAN, Manifest
 from cpmon.store.files.local import LocalFiles
+from cpmon.store.format import manifest, states
+from cpmon.store.format.landed_dump import ABOUT
+from cpmon.store.format.manifest import FAN, Manifest
 from cpmon.store.results.lineage import lineages
 from cpmon.store.results.retention import Retention, plan, prune
 from tests.batch.fleet import hourly

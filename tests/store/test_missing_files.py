@@ -16,13 +16,12 @@ import pytest
 from obstore.store import MemoryStore
 
 from cpmon.cli.main import Status, run
-from cpmon.store import Store, connect
-from cpmon.store.catalogue import answers
-from cpmon.store.catalogue.connection import Connection
+from cpmon.store import Store, answers, connect
 from cpmon.store.check import collect_garbage
-from cpmon.store.dumps.compaction import compact, months
+from cpmon.store.connection import Connection
 from cpmon.store.files import location, objects
 from cpmon.store.files.files import Files
+from cpmon.store.format.compaction import compact, months
 from tests.batch.fleet import hourly
 from tests.cli import conftest as commands
 from tests.cli.answer import Answer, Cpmon

@@ -17,15 +17,15 @@ from cpmon.reduce.engine import computing, reducing
 from cpmon.reduce.engine.reducing import reduce
 from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store, connect
-from cpmon.store.catalogue.connection import levels_of
 from cpmon.store.check import check, drop
+from cpmon.store.connection import levels_of
 from cpmon.store.files.local import LocalFiles
 from cpmon.store.results import entries
 from cpmon.store.results.lineage import lineages
 from cpmon.store.results.merging import merge
 from cpmon.store.results.reduced import LEVELS, ByDay, by_day, versions_of
 from cpmon.store.results.retention import Retention, plan, prune
-from cpmon.store.scope import Scope
+from cpmon.store.sql.scope import Scope
 from tests.batch.fleet import hourly
 from tests.shifts import daily
 

@@ -8,9 +8,9 @@ import pytest
 
 from cpmon.ingest import ingest
 from cpmon.store import Store, connect
-from cpmon.store.catalogue.connection import Connection
-from cpmon.store.catalogue.query_scope import query_scope
-from cpmon.store.scope import ALL
+from cpmon.store.connection import Connection
+from cpmon.store.query_scope import query_scope
+from cpmon.store.sql.scope import ALL
 from tests.batch.fleet import DAMAGES, hourly
 
 SPAN = "interval_end BETWEEN '2001-12-18 03:00:01' AND '2001-12-18 04:00:01'"

@@ -14,7 +14,7 @@ import pytest
 from bench.copies import copy_dump
 from cpmon.ingest import ingest
 from cpmon.store import Store
-from cpmon.store.dumps.landed_dump import ABOUT
+from cpmon.store.format.landed_dump import ABOUT
 from tests.faults.conftest import dump_of
 from tests.fleet import rebuilt
 

@@ -12,8 +12,8 @@ from cpmon.ingest import ingest
 from cpmon.reduce.engine.reducing import reduce
 from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Run, Store, connect, save_run
+from cpmon.store.measured.runs import part_of_run
 from cpmon.store.results.reduced import kept
-from cpmon.store.runs.runs import part_of_run
 from tests.dumps import dump, fields, interval
 from tests.scenarios import CONFIG
 

@@ -13,9 +13,10 @@ import pytest
 from cpmon.ingest import ingest
 from cpmon.reduce.reductions.reductions import reductions
 from cpmon.spark.frames import LandedFiles, QuerySpan
-from cpmon.store import Store, relations
-from cpmon.store.catalogue.connection import Connection
-from cpmon.store.scope import Scope
+from cpmon.store import Store
+from cpmon.store.connection import Connection
+from cpmon.store.sql import relations
+from cpmon.store.sql.scope import Scope
 from tests.batch.fleet import BEGIN, INTERVALS, NOMINAL_S, OFFSET
 from tests.dumps import dump, fields, frame, interval_end, samples
 from tests.store.left_out import command, two_left_out

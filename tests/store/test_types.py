@@ -14,7 +14,7 @@ from cpmon.ingest import ingest
 from cpmon.reduce.engine.reducing import reduce
 from cpmon.schemas.arrow import file_schemas
 from cpmon.store import Store, connect
-from cpmon.store.dumps.staging import settings
+from cpmon.store.format.staging import settings
 from tests.dumps import dump, fields, interval, tod
 from tests.shifts import daily
 

@@ -21,8 +21,8 @@ from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store, connect
 from cpmon.store.results import lineage
 from cpmon.store.results.reduced import kept
-from cpmon.store.views import interval as deltas
-from cpmon.store.views import landed_views
+from cpmon.store.sql import interval as deltas
+from cpmon.store.sql import landed_views
 from tests.dumps import dump, fields, interval
 
 NAME = "processors_by_time"

@@ -13,8 +13,8 @@ from cpmon.reduce.reductions.reductions import reductions
 from cpmon.reduce.rules.rule import Purpose, Rule, find_rule, load_rules
 from cpmon.reduce.rules.validation import RuleResult, count
 from cpmon.store import Store
-from cpmon.store.catalogue.connection import Connection
-from cpmon.store.scope import Scope
+from cpmon.store.connection import Connection
+from cpmon.store.sql.scope import Scope
 from tests.cli.conftest import cpmon  # noqa: F401 - the fixture that runs a command line
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample-data"

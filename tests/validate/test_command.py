@@ -19,7 +19,7 @@ from cpmon.reduce.rules.rendering import render_findings
 from cpmon.reduce.rules.rule import Purpose, Rule, Severity
 from cpmon.reduce.rules.validation import RuleResult, Status, Validation, outcomes, validate_spans
 from cpmon.store import Store
-from cpmon.store.scope import Scope
+from cpmon.store.sql.scope import Scope
 from tests.cli.answer import Cpmon
 from tests.validate.conftest import SAMPLES
 

@@ -18,7 +18,7 @@ from cpmon.reduce.rules.rule import Purpose, Rule, find_rule, load_rules
 from cpmon.reduce.rules.validation import Status, count, rows_sql
 from cpmon.schemas.registry import tables
 from cpmon.store import Store, connect
-from cpmon.store.scope import Scope
+from cpmon.store.sql.scope import Scope
 from tests import dumps
 from tests.dumps import fields, interval
 from tests.validate.conftest import Counted, Falsify

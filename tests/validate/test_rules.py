@@ -9,7 +9,7 @@ from cpmon.reduce.rules.layout_checks import KINDS
 from cpmon.reduce.rules.rule import Purpose, Rule, load_rules
 from cpmon.reduce.rules.validation import count, rows_sql
 from cpmon.store import Store
-from cpmon.store.scope import Scope
+from cpmon.store.sql.scope import Scope
 from tests.validate.conftest import Counted, Falsify
 
 FIFTH = "QUALIFY dense_rank() OVER (ORDER BY interval_end)"

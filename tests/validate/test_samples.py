@@ -12,7 +12,7 @@ from cpmon.reduce.reductions.reductions import reductions
 from cpmon.reduce.rules.rule import Purpose, Severity, load_rules
 from cpmon.reduce.rules.validation import validate
 from cpmon.store import Store, connect
-from cpmon.store.scope import Scope
+from cpmon.store.sql.scope import Scope
 from tests.examples import some_of_all
 from tests.validate.conftest import SAMPLES
 

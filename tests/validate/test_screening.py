@@ -11,8 +11,8 @@ from cpmon.reduce.rules.screening import Screened, Screening
 from cpmon.reduce.rules.validation import RuleResult, count
 from cpmon.schemas.layout import Layout
 from cpmon.schemas.registry import layout
-from cpmon.store.catalogue.connection import Connection
-from cpmon.store.scope import ALL, Scope
+from cpmon.store.connection import Connection
+from cpmon.store.sql.scope import ALL, Scope
 from tests.validate.conftest import Falsify
 
 SOME = "hash(record_offset) % 89 = 0"

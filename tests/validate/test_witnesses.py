@@ -13,8 +13,8 @@ from cpmon.reduce.reports.report import report
 from cpmon.reduce.rules.rule import Purpose, find_rule, load_rules
 from cpmon.reduce.rules.validation import count
 from cpmon.store import Store
-from cpmon.store.catalogue.connection import Connection
-from cpmon.store.scope import ALL
+from cpmon.store.connection import Connection
+from cpmon.store.sql.scope import ALL
 from tests.validate.conftest import Falsify
 from tests.validate.test_rules import LIES
 from tests.worlds.world import KINDS, MACHINES, World, random_world

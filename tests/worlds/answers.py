@@ -28,8 +28,8 @@ from cpmon.reduce.reports.report import report
 from cpmon.reduce.reports.report_sql import Span
 from cpmon.reduce.rules.exceptions import exceptions
 from cpmon.reduce.rules.rule import Purpose, Rule, find_rule, load_rules
-from cpmon.store.catalogue.connection import point
-from cpmon.store.scope import ALL, Scope
+from cpmon.store.connection import point
+from cpmon.store.sql.scope import ALL, Scope
 from tests.worlds.held import (
     OWN,
     Figure,

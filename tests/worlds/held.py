@@ -28,8 +28,8 @@ from cpmon.reduce.reductions.reductions import reductions
 from cpmon.reduce.reports.report_names import find_report
 from cpmon.render.printing import Style
 from cpmon.store import Store
-from cpmon.store.catalogue.connection import connect
-from cpmon.store.runs.runs import Run, save_run
+from cpmon.store.connection import connect
+from cpmon.store.measured.runs import Run, save_run
 from tests.worlds.world import INTERVALS, SECONDS, START, World
 
 Truth = dict[str, pl.DataFrame]

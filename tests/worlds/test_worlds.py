@@ -11,7 +11,7 @@ import pytest
 from cpmon.generate import parse_scenario, write_run
 from cpmon.ingest import ingest
 from cpmon.store import Store
-from cpmon.store.catalogue.connection import connect
+from cpmon.store.connection import connect
 from tests.worlds.held import Outcome, Wrong, hold, lines_of, smallest
 from tests.worlds.world import KINDS, MACHINES, World, random_world
 

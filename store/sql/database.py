@@ -10,9 +10,9 @@ import resource
 import duckdb
 
 from ...core.errors import StoreError, UnreadableError
-from ..dumps.store import Store
 from ..files.disk import read_error
 from ..files.objects import ObjectFiles
+from ..format.store import Store
 
 QUIET = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
 """Settings of every connection: DuckDB must not install or load extensions on its own."""

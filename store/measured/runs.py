@@ -23,7 +23,7 @@ from ...config import Document, Table
 from ...config.values import Moment
 from ...core.errors import CpmonError, UnreadableError, unknown
 from ...schemas.unplaced import AssumedPlace, Places, still_unplaced
-from ..dumps.store import Store
+from ..format.store import Store
 from .companions import COMPANIONS, DERIVED, TABLES, Figures
 
 FOLDER = "runs"

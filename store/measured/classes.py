@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...core.errors import CpmonError
-from ..dumps.store import Store
+from ..format.store import Store
 
 FILE = "classes.txt"
 OTHER = "OTHER"

@@ -21,6 +21,7 @@ import itertools
 import json
 import secrets
 import tempfile
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import date
@@ -52,9 +53,11 @@ OWN = frozenset(
 """Files and folders of a store that only cpmon itself writes."""
 _MARKED = json.dumps({"version": VERSION}).encode()
 
-
 _FOLDERS = ("records", MONTHS, "manifest", "runs", "reduced", "batch", STAGING)
 """Top-level folders of a store. None may be a symlink: its files would be another store's."""
+
+POLL_S = 0.5
+"""Seconds between looks at the names of the manifest's files."""
 
 
 class Store:
@@ -111,6 +114,16 @@ class Store:
     def dumps(self) -> Sequence[LandedDump]:
         """All landed dumps, by system, begin and name."""
         return self.manifest.dumps()
+
+    def changes(self, poll_s: float = POLL_S) -> Iterator[None]:
+        """Yields at once, and whenever dumps have landed, been merged or dropped; it never ends."""
+        known = None
+        while True:
+            version = self.manifest.version
+            if version != known:
+                known = version
+                yield
+            time.sleep(poll_s)
 
     def tables(self) -> set[str]:
         """Names of the tables that at least one landed dump has."""

@@ -20,9 +20,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 
-from ..core.grace_period import GRACE, INSIDE
-from ..core.sql import text
-from .dumps.landed_dump import LandedDump, days_of
+from ...core.grace_period import GRACE, INSIDE
+from ...core.sql import text
+from ..format.landed_dump import LandedDump, days_of
 
 CONFIGURATION = "mtrsys"
 """The table of a dump that begins with the configuration of its system."""

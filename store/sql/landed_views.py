@@ -15,8 +15,8 @@ from ...schemas.arrow import FINDING, INTERVAL, schema_of, table_names
 from ...schemas.layout import Kind
 from ...schemas.registry import fingerprint, record_of, tables
 from ..columns import COLUMNS, Columns, docs
-from ..runs.classes import FILE, OTHER
-from ..runs.companions import TABLES
+from ..measured.classes import FILE, OTHER
+from ..measured.companions import TABLES
 from .interval import interval_view, relations_of
 from .views import LANDED, PLACE, Documented, describe, landed_rows, monitor_view
 
@@ -53,7 +53,7 @@ def views_below(relation: str) -> tuple[str, ...]:
 
 def macros() -> str:
     """Statements that create the macros for deltas and times."""
-    return (files(__package__) / "sql" / "deltas.sql").read_text(encoding="utf-8")
+    return (files(__package__) / "deltas.sql").read_text(encoding="utf-8")
 
 
 def definitions(relations: Iterable[str]) -> list[str]:
@@ -141,7 +141,7 @@ def run_columns() -> Columns:
 
 def _interval(source: str) -> str:
     """SELECT of `meta.interval` over a relation of landed intervals."""
-    sql = (files(__package__) / "sql" / "intervals.sql").read_text(encoding="utf-8")
+    sql = (files(__package__) / "intervals.sql").read_text(encoding="utf-8")
     return Template(sql).substitute(
         rows=source,
         seconds=exact("(end_us - lag(end_us) OVER in_time) / 1e6"),

@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ...core.interrupts import restore_interrupts
+from ..core.interrupts import restore_interrupts
 
 if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
-    from ...core.errors import CpmonError
+    from ..core.errors import CpmonError
     from .connection import Connection
 
 FIRST_ROWS = 1000
@@ -51,14 +51,14 @@ def ask(
     """
     import duckdb
 
-    from ...core.errors import CpmonError
-    from ...core.memory import memory_error, need_memory
-    from ...core.sql import UserSql
-    from ..sandbox.guard import guarded
-    from ..sandbox.sandbox import run
-    from ..views.database import storage_error
+    from ..core.errors import CpmonError
+    from ..core.memory import memory_error, need_memory
+    from ..core.sql import UserSql
     from .connection import run_restricted
     from .query_scope import query_scope
+    from .sandbox.guard import guarded
+    from .sandbox.sandbox import run
+    from .sql.database import storage_error
 
     statement = guarded(connection, UserSql(sql))
     if values and "run" in values:
@@ -85,7 +85,7 @@ def ask(
 
 def _reader(relation: duckdb.DuckDBPyRelation) -> pa.RecordBatchReader:
     """The rows of a result; columns of types that Arrow lacks are converted to text."""
-    from ...core.sql import name as quoted
+    from ..core.sql import name as quoted
 
     texts = [_text_type(kind) for kind in relation.types]
     if any(texts):
@@ -103,7 +103,7 @@ def _text_type(kind: Any) -> str:
     Args:
         kind: DuckDB's type; of a list, array, map or struct only the elements become texts.
     """
-    from ...core.sql import name as quoted
+    from ..core.sql import name as quoted
 
     if kind.id in _ARROW_HAS:
         return ""
@@ -172,7 +172,7 @@ def _missing_table(connection: Connection, error: Exception) -> CpmonError | Non
 
 def no_table(connection: Connection, name: str) -> CpmonError:
     """The error for an unknown table, with the nearest public one."""
-    from ...core.errors import nearest, unknown_of_many
+    from ..core.errors import nearest, unknown_of_many
 
     tables = {table.rpartition(".")[2]: table for table in relations(connection)}
     like = (
@@ -189,7 +189,7 @@ def relations(connection: Connection) -> list[str]:
 
 def _check_run(connection: Connection, run: Any) -> None:
     """Check that a parameter `run` names an existing run; else the result would just be empty."""
-    from ...core.errors import unknown
+    from ..core.errors import unknown
 
     runs = [name for (name,) in connection.sql("SELECT run_id FROM meta.run").fetchall()]
     if run and run not in runs:

@@ -17,27 +17,27 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import duckdb
 
-from ...core.atomic import replacing
-from ...core.errors import StoreError
-from ...core.sql import name, relation_name, text
-from ..columns import COLUMNS, docs
-from ..dumps.store import Store
-from ..files.plain_paths import path_text
-from ..relations import SCHEMAS, Relations, values
-from ..results.kept_files import is_one_of, kept_rows, schema_of
-from ..results.lineage import Lineage, lineages
-from ..results.reduced import LEVELS, ByDay, Kept, KeptResults, meanings
-from ..sandbox.sandbox import Limits, run, seal
-from ..scope import ALL, Scope
-from ..views.database import database
-from ..views.dictionary import dictionary
-from ..views.landed_views import is_landed, landed_views
-from ..views.views import Documented, View
+from ..core.atomic import replacing
+from ..core.errors import StoreError
+from ..core.sql import name, relation_name, text
+from .columns import COLUMNS, docs
+from .files.plain_paths import path_text
+from .format.store import Store
+from .results.kept_files import is_one_of, kept_rows, schema_of
+from .results.lineage import Lineage, lineages
+from .results.reduced import LEVELS, ByDay, Kept, KeptResults, meanings
+from .sandbox.sandbox import Limits, run, seal
+from .sql.database import database
+from .sql.dictionary import dictionary
+from .sql.landed_views import is_landed, landed_views
+from .sql.relations import SCHEMAS, Relations, values
+from .sql.scope import ALL, Scope
+from .sql.views import Documented, View
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from ..views.views import View
+    from .sql.views import View
 
 Result = TypeVar("Result")
 COVERAGE = "meta.reduced"

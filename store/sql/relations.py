@@ -14,21 +14,21 @@ from datetime import datetime
 
 import duckdb
 
-from ..core.sql import name, relation_name, text, union_all
-from ..schemas.arrow import schema_of
-from ..schemas.layout import Kind
-from ..schemas.registry import fingerprint, record_of, tables
-from ..schemas.unplaced import unplaced
-from .columns import COLUMNS, Columns
-from .dumps.landed_dump import ABOUT, LandedDump
-from .dumps.manifest import TableFile, alike, table_files
-from .dumps.parts import wholes
-from .dumps.store import Store
-from .runs.classes import FILE, class_rules
-from .runs.runs import run_names
+from ...core.sql import name, relation_name, text, union_all
+from ...schemas.arrow import schema_of
+from ...schemas.layout import Kind
+from ...schemas.registry import fingerprint, record_of, tables
+from ...schemas.unplaced import unplaced
+from ..columns import COLUMNS, Columns
+from ..format.landed_dump import ABOUT, LandedDump
+from ..format.manifest import TableFile, alike, table_files
+from ..format.parts import wholes
+from ..format.store import Store
+from ..measured.classes import FILE, class_rules
+from ..measured.runs import run_names
+from .landed_views import INTERVALS, landed_view, macros, run_columns, views_below
 from .scope import ALL, BEFORE, Basis, Scope, basis_of, with_samples_before
-from .views.landed_views import INTERVALS, landed_view, macros, run_columns, views_below
-from .views.views import LANDED, PLACE, sql_type
+from .views import LANDED, PLACE, sql_type
 
 Execute = Callable[..., duckdb.DuckDBPyConnection]
 COMMAND = "mtrscm"

@@ -13,9 +13,9 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
 
-from ..sandbox.guard import nodes_of
-from ..scope import ALL, Scope
 from .connection import LIVE, Connection
+from .sandbox.guard import nodes_of
+from .sql.scope import ALL, Scope
 
 Node = dict[str, Any]
 Bounds = tuple[datetime, datetime | None]

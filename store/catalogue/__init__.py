@@ -1,1 +1,0 @@
-"""The DuckDB catalogue of a store."""

@@ -1,0 +1,1 @@
+"""What was measured: runs with companion figures, and classes of users."""

@@ -1,1 +1,0 @@
-"""Runs: what was measured, with their companion figures and user classes."""

@@ -1,0 +1,1 @@
+"""DuckDB over a store: scopes, relations with deltas of counters, connections, answers."""

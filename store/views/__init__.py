@@ -1,1 +1,0 @@
-"""The views over landed tables, and the databases that run them."""
