@@ -14,7 +14,7 @@ from ..dump.dump_output import container_option
 from ..main import Status, status_of, worse
 from ..options import ANY_PATH, LENGTH, Name, Parsed, release_option, store_option
 from ..output import TARGET_FILE, check_target, parents_option, say
-from ..site_settings import settings
+from ..site_settings import settings, store_at
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -90,12 +90,11 @@ def command(
     """
     from ...config.settings import PATTERNS
     from ...ingest.following import follow
-    from ...store import Store
 
     check_target(alerts)
     if alerts:
         alerts.parent.mkdir(parents=True, exist_ok=True)
-    place, worst = Store(store, create=True), Status.DONE
+    place, worst = store_at(store, create=True), Status.DONE
     told: set[Code] = set()
     options: dict[str, Any] = {"system": system, "release": release, "container": container}
     options["idle_s"] = None if idle is None else idle.total_seconds()
