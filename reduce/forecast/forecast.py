@@ -220,7 +220,13 @@ def _columns(
 ) -> tuple[ReportColumn, ...]:
     """The columns of a forecast, with the unit and print rule of the metric."""
     figure = replace(
-        column, kind=MetricKind.KEY, over="", under="", whole="", is_optional=False, width=8
+        column,
+        kind=MetricKind.KEY,
+        numerator="",
+        denominator="",
+        whole="",
+        is_optional=False,
+        width=8,
     )
     names = {
         "mean": "Mean",

@@ -172,15 +172,15 @@ def kept_hours(
 
 def _over_objects(column: ReportColumn) -> str:
     """SQL of the total of a column over the objects of an hour, from the sums of roll-ups."""
-    name, over, under = column.name, column.over, column.under
+    name, numerator, denominator = column.name, column.numerator, column.denominator
     if column.kind is MetricKind.LATEST:  # as long as each object is there
         weighed = f"sum({name} * seconds) / nullif(max(seconds), 0)"
         return f"CASE WHEN count({name}) = count(*) THEN {weighed} END"
     if column.kind is MetricKind.LEVEL:
         return f"sum({sum_of(name)}) / nullif(max({known_of(name)}), 0)"
-    if under in ELAPSED:
-        whole = f"nullif(max({time_of(over, under)}), 0)"
-        return f"sum({amount_of(over, under)}) * {column.factor!r} / {whole}"
+    if denominator in ELAPSED:
+        whole = f"nullif(max({time_of(numerator, denominator)}), 0)"
+        return f"sum({amount_of(numerator, denominator)}) * {column.factor!r} / {whole}"
     return line_sql(column, rolled=True)
 
 

@@ -231,7 +231,7 @@ def _consumed(report: Report) -> ReportColumn | None:
     """The column that objects are ordered by, if it is an amount over a time."""
     for column in report.columns:
         if column.name == report.sort and column.kind is MetricKind.RATIO:
-            return column if column.under.endswith(TIMES) else None
+            return column if column.denominator.endswith(TIMES) else None
     return None
 
 
@@ -336,7 +336,7 @@ def _time_of_total(column: ReportColumn, source: Source) -> str:
     """SQL: the time of a row that a total counts once an interval; empty if it counts none."""
     if column.kind is MetricKind.LEVEL:
         return known_of(column.name) if source.is_rolled else WEIGHT
-    return _terms(column, rolled=source.is_rolled)[1] if column.under in ELAPSED else ""
+    return _terms(column, rolled=source.is_rolled)[1] if column.denominator in ELAPSED else ""
 
 
 def _times_sql(times: Sequence[str]) -> str:
@@ -362,19 +362,22 @@ def _total_sql(column: ReportColumn, source: Source, times: Sequence[str]) -> st
 
 def _terms(column: ReportColumn, *, rolled: bool) -> tuple[str, str]:
     """Dividend and divisor of a ratio where both are known, in rows or in sums of roll-ups."""
-    over, under = column.over, column.under
+    numerator, denominator = column.numerator, column.denominator
     if rolled:
-        return amount_of(over, under), time_of(over, under)
+        return amount_of(numerator, denominator), time_of(numerator, denominator)
     # Skip rows in which either is unknown, as in records of an older release.
     # For many columns DuckDB sums a CASE in less than half the time of a FILTER.
     summed, divided = column.terms
-    known, measured = f"{under} IS NOT NULL THEN {summed}", f"{over} IS NOT NULL THEN {divided}"
+    known, measured = (
+        f"{denominator} IS NOT NULL THEN {summed}",
+        f"{numerator} IS NOT NULL THEN {divided}",
+    )
     return f"CASE WHEN {known} END", f"CASE WHEN {measured} END"
 
 
 def line_sql(column: ReportColumn, *, rolled: bool = False) -> str:
     """The expression of a column over the rows of one line, or over the sums of roll-ups."""
-    name, over, factor = column.name, column.over, column.factor
+    name, numerator, factor = column.name, column.numerator, column.factor
     if column.of is not None:
         return statistic_sql(column, rolled=rolled)
     match column.kind:
@@ -382,14 +385,14 @@ def line_sql(column: ReportColumn, *, rolled: bool = False) -> str:
             amount, divisor = _terms(column, rolled=rolled)
             return f"sum({amount}) * {factor!r} / nullif(sum({divisor}), 0)"
         case MetricKind.TOTAL:
-            return f"sum({sum_of(over) if rolled else over}) * {factor!r}"
+            return f"sum({sum_of(numerator) if rolled else numerator}) * {factor!r}"
         case MetricKind.LEVEL:
             amount = sum_of(name) if rolled else weighted(name)
             return f"sum({amount}) / nullif({_population(column, rolled=rolled)}, 0)"
         case MetricKind.ELAPSED:
             return f"sum({name})"
         case MetricKind.LATEST:
-            return latest_sql(name, over)
+            return latest_sql(name, numerator)
     return name
 
 
@@ -406,7 +409,7 @@ def possible_sql(column: ReportColumn, report: Report, source: Source) -> str:
             bound = line_sql(other, rolled=source.is_rolled)
             low, high = ("NULL", bound) if other.name == column.whole else (bound, "NULL")
             conditions.append(f"is_outside({value}, {low}, {high})")
-            if (other.kind, other.under) == (column.kind, column.under):
+            if (other.kind, other.denominator) == (column.kind, column.denominator):
                 of_both = [_population(c, rolled=source.is_rolled) for c in (column, other)]
                 conditions.append(f"coalesce(abs({of_both[0]} - {of_both[1]}) > 1e-3, false)")
     if not conditions:
