@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ..config.definitions import use
 from ..schemas.registry import use as use_layouts
 from ..store import Store
-from ..store.format.kept_layouts import layouts_of
+from ..store.format.landed_layouts import layouts_of
 
 if TYPE_CHECKING:
     from ..config import Settings

@@ -23,8 +23,8 @@ from typing import Any, Self
 
 from ..core.errors import BusyError, CpmonError
 from ..store.check import collect_garbage
-from ..store.format.kept_layouts import keep_layouts
 from ..store.format.landed_dump import LandedDump
+from ..store.format.landed_layouts import save_layouts
 from ..store.format.manifest import FAN
 from ..store.format.parts import STREAM, combine, part_name, parts_of
 from ..store.format.staging import Staging
@@ -323,7 +323,7 @@ class Follower:
         }
         if about["identity"] != self._checked:
             refuse_another(self._store, about)
-            keep_layouts(self._store.files)
+            save_layouts(self._store.files)
             self._checked = about["identity"]
         day = first_day(about)
         if not self._store.land(part.staged, about, day):

@@ -23,9 +23,9 @@ from ..core.sql import name, relation_name, text
 from .columns import COLUMNS, docs
 from .files.plain_paths import path_text
 from .format.store import Store
-from .results.kept_files import is_one_of, kept_rows, schema_of
 from .results.lineage import Lineage, lineages
-from .results.reduced import LEVELS, ByDay, Kept, KeptResults, meanings
+from .results.reduced import LEVELS, ByDay, Materialized, MaterializedResults, meanings
+from .results.result_files import is_one_of, result_rows, schema_of
 from .sandbox.sandbox import Limits, run, seal
 from .sql.database import database
 from .sql.dictionary import dictionary
@@ -99,7 +99,7 @@ class Connection(_Base):
             self._is_sealed = True
         self._views = {view.name: view for view in views}
         self._reduced = () if live else tuple(views)
-        self._every_result = self.results = KeptResults(store, self._reduced)
+        self._every_result = self.results = MaterializedResults(store, self._reduced)
         self._made: dict[str, str] = {}
         self._standing: dict[str, str] = {}
         self._scope = ALL
@@ -119,7 +119,7 @@ class Connection(_Base):
         if not self._landed.basis.samples:
             scope = ALL
             self._landed.point(scope)
-        self.results = KeptResults(self.store, self._reduced, scope)
+        self.results = MaterializedResults(self.store, self._reduced, scope)
 
     def forget(self) -> None:
         """Lets all relations be created again from the current content of the store.
@@ -266,7 +266,7 @@ class Connection(_Base):
         return getattr(self._duckdb, attribute)
 
 
-def result_of(connection: duckdb.DuckDBPyConnection, reduction: str) -> Kept | None:
+def result_of(connection: duckdb.DuckDBPyConnection, reduction: str) -> Materialized | None:
     """The materialized results of a reduction for the scope of a connection to a store, if any."""
     return connection.results.of(reduction) if isinstance(connection, Connection) else None
 
@@ -391,7 +391,7 @@ ROLLUPS = "rollup"
 """The schema of roll-ups."""
 
 
-def _kept_select(store: Store, reduction: View, rows: View, result: Kept, live: str) -> str:
+def _kept_select(store: Store, reduction: View, rows: View, result: Materialized, live: str) -> str:
     """SELECT of a reduction from its materialized results, and from samples for other days.
 
     Args:
@@ -404,35 +404,35 @@ def _kept_select(store: Store, reduction: View, rows: View, result: Kept, live: 
     return f"{shown} FROM {kept} AS {name(rows.name)}"
 
 
-def _rows(store: Store, result: Kept, live: str) -> str:
+def _rows(store: Store, result: Materialized, live: str) -> str:
     """SQL relation of a reduction that is partly or wholly materialized."""
     if result.is_open and not result.closed:
         return live
     if result.tells_columns:
-        return kept_rows(store, result.files, union=not result.is_uniform)
+        return result_rows(store, result.files, union=not result.is_uniform)
     # The live view also defines the columns: results of another version may lack some.
     condition = f"NOT {is_one_of(result.closed)}" if result.is_open else "false"
     rows = f"SELECT * FROM {live} WHERE {condition}"
     if result.files:
-        rows += f" UNION ALL BY NAME SELECT * FROM {kept_rows(store, result.files, union=True)}"
+        rows += f" UNION ALL BY NAME SELECT * FROM {result_rows(store, result.files, union=True)}"
     return f"({rows})"
 
 
-def _rollup_view(store: Store, reduction: str, result: Kept) -> Documented:
+def _rollup_view(store: Store, reduction: str, result: Materialized) -> Documented:
     """View `rollup.X`: the roll-ups of a reduction."""
     schema = schema_of(store, result.newest(LEVELS[1:]))
     documented = meanings(store, reduction)
     column_docs = {c: documented.get(c, "Meaning not known.") for c in schema.names}
     columns = ", ".join(map(name, column_docs))
     column_docs = {"level": "Length of what a row covers: hour.", **column_docs}
-    rows = kept_rows(store, result.rollups, hive=True, union=not result.is_uniform)
+    rows = result_rows(store, result.rollups, hive=True, union=not result.is_uniform)
     title = f"Roll-ups of {reduction}: sums; mean, max and 95th percentile of what is shown."
     return Documented(
         f"{ROLLUPS}.{reduction}", f"SELECT level, {columns} FROM {rows}", title, column_docs
     )
 
 
-def _coverage(results: Mapping[str, Kept]) -> str:
+def _coverage(results: Mapping[str, Materialized]) -> str:
     """SQL relation of the days that are materialized, by reduction, system and level."""
     spans = [
         f"({text(reduction)}, {text(system)}, {text(level)}, '{first}', '{last}', {days})"

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 def _use_layouts(context: click.Context, _option: click.Parameter, store: Path | None) -> None:
     if not context.resilient_parsing:
         from ...schemas.registry import use
-        from ...store.format.kept_layouts import layouts_of
+        from ...store.format.landed_layouts import layouts_of
 
         use(layouts_of(store) if store else None)
 

@@ -27,7 +27,7 @@ MEASURED_S = 2700
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class MetricHours:
     """The hours of a metric that can be used.
 
     Attributes:
@@ -101,7 +101,7 @@ def kept_hours(
     *,
     is_total: bool,
     per: str = "",
-) -> Kept:
+) -> MetricHours:
     """The hours of a metric that can be used, and which were left out.
 
     Args:
@@ -167,7 +167,7 @@ def kept_hours(
             remedy="land and reduce the dumps of more weeks",
         )
     used = table.filter(pa.array(~(part | doubt | blank)))
-    return Kept(definition, column, span, zone, used, "; ".join(texts), tuple(absent))
+    return MetricHours(definition, column, span, zone, used, "; ".join(texts), tuple(absent))
 
 
 def _over_objects(column: ReportColumn) -> str:

@@ -27,9 +27,9 @@ from ..files.plain_paths import plain_path
 from ..format.landed_dump import LandedDump
 from ..format.manifest import table_files
 from ..format.store import Store
-from ..results.kept_files import files_of, schema_of
 from ..results.reduced import INTERVAL as FINEST
-from ..results.reduced import LEVELS, ByDay, Kept, kept, meanings
+from ..results.reduced import LEVELS, ByDay, Materialized, kept, meanings
+from ..results.result_files import files_of, schema_of
 from ..sql.views import PLACE, describe
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def sources(store: Store, views: Sequence[View]) -> Iterator[Source]:
 
 
 def _reduction_sources(
-    store: Store, name: str, result: Kept, docs: Mapping[str, str]
+    store: Store, name: str, result: Materialized, docs: Mapping[str, str]
 ) -> Iterator[Source]:
     if not result.days.expected:
         files = [file.name for file in result.files]

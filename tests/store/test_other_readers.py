@@ -32,8 +32,8 @@ from cpmon.schemas.registry import tables
 from cpmon.store import Store, connect
 from cpmon.store.export import iceberg
 from cpmon.store.export.iceberg import Exported, export, whole_files
-from cpmon.store.results.kept_files import Piece
 from cpmon.store.results.reduced import INTERVAL, ByDay
+from cpmon.store.results.result_files import Piece
 from tests.dumps import dump, fields, interval, tod
 from tests.fleet import rebuilt
 
