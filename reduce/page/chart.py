@@ -26,7 +26,7 @@ from ..metrics.metric import TIME, ReportColumn
 from ..metrics.report_set import Lines, Report, end_column, own_documents, reports
 from ..reports.cells import cell_text
 from ..reports.narrowing import known_column
-from ..reports.report import is_doubted, known_notes
+from ..reports.report_notes import is_doubted, known_notes
 from ..reports.report_sql import COVERED, Asked, Span, covered_sql, lines_sql, source_of
 
 
