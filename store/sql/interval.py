@@ -442,8 +442,8 @@ def _elapsed(owner: Owner) -> str:
     """SQL: seconds that the deltas of a row cover."""
     begun = ""
     if owner.events and owner.from_zero:
-        begun = " WHEN begun_us IS NOT NULL THEN (_clock - begun_us) / 1e6"
-    return f"CASE WHEN _end = previous_end THEN (_clock - _clock_before) / 1e6{begun} END"
+        begun = "WHEN begun_us <= _clock THEN (_clock - begun_us) / 1e6 "
+    return f"CASE {begun}WHEN _end = previous_end THEN (_clock - _clock_before) / 1e6 END"
 
 
 def _falls(counters: Sequence[_Counter]) -> list[str]:
@@ -480,7 +480,10 @@ def _cause(owner: Owner, counters: Sequence[_Counter]) -> str:
     signs += ["(_drops > 0 AND (NOT _is_old OR (_drops > 1 AND 2 * _drops >= _moves)))"]
     appeared = "'appeared'"
     if owner.events:
-        appeared = "CASE WHEN begun_us IS NOT NULL THEN 'new' ELSE 'appeared' END"
+        appeared = (
+            "CASE WHEN _has_lost THEN 'restart' WHEN begun_us IS NOT NULL THEN 'new'"
+            " ELSE 'appeared' END"
+        )
     idle = ""
     if is_stoppable(owner):
         moves = " + ".join(c.moved() for c in counters if c.field.name in owner.standing) or "0"
