@@ -275,7 +275,12 @@ def _counters(layout: Layout) -> list[_Counter]:
         _Counter(
             field,
             limit_of(layout, field),
-            [f"_exceeds_{n}" for n, part in enumerate(parts) if field.name in part.blank],
+            [
+                condition
+                for n, part in enumerate(parts)
+                if field.name in part.blank
+                for condition in (f"_exceeds_{n}", *([f"_late_{n}"] if part.late else []))
+            ],
         )
         for field in layout.columns
         if field.is_cumulative and field.is_number
@@ -330,6 +335,12 @@ def _judged(layout: Layout, counters: Sequence[_Counter], sampled: str) -> str:
         for part in parts_of(layout)
     ]
     falls = [*_falls(_watched(owner, counters)), _is_old(_watched(owner, _counters(layout)))]
+    late = [
+        f"coalesce(lead(_exceeds_{n} AND _end = previous_end) OVER n, false) AS _late_{n}"
+        for n, part in enumerate(parts_of(layout))
+        if part.late
+    ]
+    window = f" WINDOW n AS (PARTITION BY {', '.join(['system', *keys])} ORDER BY interval_end)"
     measured = [counter.measured(bool(owner.events)) for counter in counters]
     judged = [*falls, *(f"{sql} AS _exceeds_{n}" for n, sql in enumerate(exceeds))]
     return f"""
@@ -348,7 +359,9 @@ def _judged(layout: Layout, counters: Sequence[_Counter], sampled: str) -> str:
         WHERE _end IS NULL OR _end <> interval_end),
       measured AS (SELECT {", ".join(["*", *measured])} FROM timed),
       compared AS (SELECT {", ".join(["*", *judged])} FROM measured),
-      judged AS (SELECT *, {_cause(owner, counters)} AS cause FROM compared)"""
+      judged AS (
+        SELECT {", ".join(["*", *late, f"{_cause(owner, counters)} AS cause"])}
+        FROM compared{window if late else ""})"""
 
 
 def relations_of(layout: Layout) -> list[str]:

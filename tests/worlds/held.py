@@ -241,6 +241,7 @@ def _is_whole(rows: pl.DataFrame) -> pl.Expr:
     for name, condition in (
         ("sampled", pl.col("sampled")),
         ("measured_s", pl.col("measured_s") == pl.col("exists_s")),
+        ("working_s", pl.col("working_s") == pl.col("exists_s")),
         ("processors_change", ~pl.col("processors_change")),
         ("clock_set", ~pl.col("clock_set")),
         ("weights_change", ~pl.col("weights_change")),
