@@ -24,6 +24,7 @@ from ...schemas.owners import (
     owner_of,
     parts_of,
 )
+from ...schemas.registry import tables
 from ...schemas.unplaced import unplaced
 from .clocks import CLOCKED, clocked, was_set
 from .membership import CHAINED, absent, happened, is_stoppable, some_event, stopped
@@ -248,6 +249,12 @@ def doubts_of(
     columns["doubts"] = f"{_doubts(layout, owner_of(layout), counters)} AS doubts"
     where = "" if owners is None else f"{owner_hash(layout)} IN ({', '.join(map(str, owners))})"
     return _rows(layout, counters, columns, where)
+
+
+def lower_bounds() -> list[str]:
+    """The doubts of rows whose deltas are what a new session has counted so far."""
+    begun = (layout for layout in tables().values() if owner_of(layout).from_zero)
+    return [f"{layout.name.upper()} {CAUSES['restart']}" for layout in begun]
 
 
 def owner_hash(layout: Layout) -> str:

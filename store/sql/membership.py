@@ -198,7 +198,10 @@ def absent(layout: Layout, owner: Owner, keys: Sequence[str], rows: str, every: 
 
 
 def _passing(owner: Owner, keys: Sequence[str], rows: str) -> str:
-    """UNION with the owners that began and ended between two samples, of which no record tells."""
+    """UNION with the owners that ended without a sample before, of which no record tells.
+
+    They began and ended between two samples, or were not sampled: then totals are of a longer time.
+    """
     selects = [
         f"""
       UNION
@@ -207,7 +210,8 @@ def _passing(owner: Owner, keys: Sequence[str], rows: str) -> str:
       JOIN ends AS n ON n.system = h.system AND n.interval_end = h.interval_end
       LEFT JOIN {rows} AS r ON {_same("r", "h", keys)}
         AND (r.interval_end = h.interval_end OR r.interval_end = n.previous_end)
-      WHERE h.passed AND h.has_totals = 0 AND r.system IS NULL"""
+      WHERE (h.passed AND h.has_totals = 0 OR h.begun_us IS NULL AND h.has_totals = 1)
+        AND r.system IS NULL"""
         for n, shared in enumerate(key_sets(owner, keys))
         if set(keys) <= set(shared)
     ]
