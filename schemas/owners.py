@@ -127,12 +127,14 @@ class Parts:
         whole: fields, or `ELAPSED`.
         spare: tolerance in addition to one percent, since a sample takes time.
         blank: fields whose deltas become NULL if the sum is exceeded.
+        late: a part of what exceeds it may be of the interval before, whose deltas become NULL too.
     """
 
     parts: tuple[str, ...]
     whole: tuple[str, ...]
     spare: float
     blank: tuple[str, ...]
+    late: bool
 
 
 def owner_of(layout: Layout) -> Owner:
@@ -156,7 +158,7 @@ def parts_of(layout: Layout, of: str = "deltas") -> Sequence[Parts]:
     for row in shipped_rows("parts.csv"):
         if (row["table"], row["of"]) == (layout.name, of):
             parts, whole, blank = (tuple(row[c].split()) for c in ("parts", "whole", "blank"))
-            found.append(Parts(parts, whole, float(row["spare"]), blank))
+            found.append(Parts(parts, whole, float(row["spare"]), blank, row["late"] == "yes"))
     return found
 
 

@@ -205,18 +205,18 @@ def _logoffs(sample: Sample, ending: Ending, progress: _Progress) -> list[EventB
     owner, tod = model.users.owner, model.clock.origin + ending.moment
     defined = model.population.processors.states(ending.moment - 1)
     rows = np.flatnonzero(ending.objects[owner] & defined)
-    tods, fresh = _consecutive_tods(tod, len(rows)), ending.fresh[owner[rows]]
+    tods = _consecutive_tods(tod, len(rows))
     batches = list[EventBatch]()
     for each in progress.get("aplsdt", ()):
         places = np.flatnonzero((ending.objects & ~ending.fresh)[each.users])
         values = each.at(places, np.zeros(len(places)), "apledt")
         last = _consecutive_tods(tod - len(places) * _RECORD_TIME, len(places))
         batches.append(EventBatch("apledt", last, values, each.counts, each.sizes))
-    (of_rows,) = (e.share for e in sample.rows.ends if e.moment == ending.moment)
+    (own,) = (e for e in sample.rows.ends if e.moment == ending.moment)
     for name, source in (("useate", "useact"), ("useite", "useint"), ("uselof", "useact")):
         for each in progress.get(source, ()):
             places = np.searchsorted(each.rows, rows)
-            totals = each.at(places, of_rows[rows], name, fresh)
+            totals = each.at(places, own.share[rows], name, own.fresh[rows])
             session = records()[name].values(sample, rows=rows, moment=ending.moment - 1)
             batches.append(EventBatch(name, tods, {**totals, **session}))
     return batches

@@ -335,7 +335,7 @@ def _struct(values: Mapping[str, str]) -> str:
 def _time_of_total(column: ReportColumn, source: Source) -> str:
     """SQL: the time of a row that a total counts once an interval; empty if it counts none."""
     if column.kind is MetricKind.LEVEL:
-        return known_of(column.name) if source.is_rolled else WEIGHT
+        return _known_time(column, rolled=source.is_rolled)
     return _terms(column, rolled=source.is_rolled)[1] if column.denominator in ELAPSED else ""
 
 
@@ -420,11 +420,15 @@ def possible_sql(column: ReportColumn, report: Report, source: Source) -> str:
 def _population(column: ReportColumn, *, rolled: bool) -> str:
     """SQL: the divisor of a ratio, or the seconds of a level, summed where it is known."""
     if column.kind is MetricKind.LEVEL:
-        known = known_of(column.name)
-        if not rolled:
-            known = f"CASE WHEN {column.name} IS NOT NULL THEN {WEIGHT} END"
-        return f"sum({known})"
+        return f"sum({_known_time(column, rolled=rolled)})"
     return f"sum({_terms(column, rolled=rolled)[1]})"
+
+
+def _known_time(column: ReportColumn, *, rolled: bool) -> str:
+    """SQL: the seconds of a row for which a level is known."""
+    if rolled:
+        return known_of(column.name)
+    return f"CASE WHEN {column.name} IS NOT NULL THEN {WEIGHT} END"
 
 
 def _shown(column: ReportColumn, report: Report, end: str, source: Source) -> str:
@@ -432,6 +436,8 @@ def _shown(column: ReportColumn, report: Report, end: str, source: Source) -> st
         return f"{end} AS {TIME}"
     if column.name in report.keys:
         return column.name
+    if column.kind is MetricKind.ELAPSED and (consumed := _consumed(report)):
+        return f"{_population(consumed, rolled=source.is_rolled)} AS {column.name}"
     return f"{possible_sql(column, report, source)} AS {column.name}"
 
 

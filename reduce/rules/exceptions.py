@@ -28,9 +28,11 @@ from ...core.errors import unknown
 from ...core.sql import name, text
 from ...store.connection import Connection, point
 from ...store.results.lineage import lineages
+from ...store.sql.interval import lower_bounds
 from ...store.sql.scope import ALL, Scope
 from ..metrics.metric import TIME
-from ..reductions.reductions import reductions
+from ..metrics.views import DOUBTS
+from ..reductions.reductions import reduction, reductions
 from ..reports.report_sql import shift_condition
 from ..reports.report_text import ColourLimit
 from .coverage import Coverage, coverage, scope_of
@@ -306,16 +308,19 @@ def _values_of_reduction(rule: Rule) -> str:
     """SELECT of all values of a rule: system, interval_end, object, value, dump, record_offset, ...
 
     Keys of the record come behind as k0, k1, in the order of `record_keys`; `enough` is false
-    where the interval has less than the rule's `least`.
+    where the interval has less than the rule's `least`. A lower bound is no value.
     """
+    columns = [column.name for column in reduction(rule.reduction).columns]
+    bound = [f"coalesce(contains(doubts, {text(doubt)}), false)" for doubt in lower_bounds()]
+    is_known = f"NOT ({' OR '.join(bound)})" if DOUBTS in columns else "true"
     divisor = f" / nullif({name(rule.per)}, 0)" if rule.per else ""
     keys = "".join(f", {name(c)} AS k{n}" for n, c in enumerate(rule.record_keys.values()))
     enough = " AND ".join(f"{name(c)} >= {value!r}" for c, value in rule.least.items())
     return (
         "SELECT system, NULL AS dump, NULL AS record_offset, interval_end,"
         f" {_object(rule)} AS object,"
-        f" CAST({name(rule.metric)} AS DOUBLE){divisor} * {rule.scale!r} AS value{keys},"
-        f" coalesce({enough or 'true'}, false) AS enough FROM {name(rule.reduction)}"
+        f" CASE WHEN {is_known} THEN CAST({name(rule.metric)} AS DOUBLE){divisor} * {rule.scale!r}"
+        f" END AS value{keys}, coalesce({enough or 'true'}, false) AS enough FROM {name(rule.reduction)}"
     )
 
 

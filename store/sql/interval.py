@@ -24,6 +24,7 @@ from ...schemas.owners import (
     owner_of,
     parts_of,
 )
+from ...schemas.registry import tables
 from ...schemas.unplaced import unplaced
 from .clocks import CLOCKED, clocked, was_set
 from .membership import CHAINED, absent, happened, is_stoppable, some_event, stopped
@@ -250,6 +251,12 @@ def doubts_of(
     return _rows(layout, counters, columns, where)
 
 
+def lower_bounds() -> list[str]:
+    """The doubts of rows whose deltas are what a new session has counted so far."""
+    begun = (layout for layout in tables().values() if owner_of(layout).from_zero)
+    return [f"{layout.name.upper()} {CAUSES['restart']}" for layout in begun]
+
+
 def owner_hash(layout: Layout) -> str:
     """SQL: a hash of the system and keys of the owner of a row."""
     return f"hash({', '.join(['system', *map(name, owner_keys(layout))])})"
@@ -275,7 +282,12 @@ def _counters(layout: Layout) -> list[_Counter]:
         _Counter(
             field,
             limit_of(layout, field),
-            [f"_exceeds_{n}" for n, part in enumerate(parts) if field.name in part.blank],
+            [
+                condition
+                for n, part in enumerate(parts)
+                if field.name in part.blank
+                for condition in (f"_exceeds_{n}", *([f"_late_{n}"] if part.late else []))
+            ],
         )
         for field in layout.columns
         if field.is_cumulative and field.is_number
@@ -330,6 +342,12 @@ def _judged(layout: Layout, counters: Sequence[_Counter], sampled: str) -> str:
         for part in parts_of(layout)
     ]
     falls = [*_falls(_watched(owner, counters)), _is_old(_watched(owner, _counters(layout)))]
+    late = [
+        f"coalesce(lead(_exceeds_{n} AND _end = previous_end) OVER n, false) AS _late_{n}"
+        for n, part in enumerate(parts_of(layout))
+        if part.late
+    ]
+    window = f" WINDOW n AS (PARTITION BY {', '.join(['system', *keys])} ORDER BY interval_end)"
     measured = [counter.measured(bool(owner.events)) for counter in counters]
     judged = [*falls, *(f"{sql} AS _exceeds_{n}" for n, sql in enumerate(exceeds))]
     return f"""
@@ -348,7 +366,9 @@ def _judged(layout: Layout, counters: Sequence[_Counter], sampled: str) -> str:
         WHERE _end IS NULL OR _end <> interval_end),
       measured AS (SELECT {", ".join(["*", *measured])} FROM timed),
       compared AS (SELECT {", ".join(["*", *judged])} FROM measured),
-      judged AS (SELECT *, {_cause(owner, counters)} AS cause FROM compared)"""
+      judged AS (
+        SELECT {", ".join(["*", *late, f"{_cause(owner, counters)} AS cause"])}
+        FROM compared{window if late else ""})"""
 
 
 def relations_of(layout: Layout) -> list[str]:
@@ -442,8 +462,8 @@ def _elapsed(owner: Owner) -> str:
     """SQL: seconds that the deltas of a row cover."""
     begun = ""
     if owner.events and owner.from_zero:
-        begun = " WHEN begun_us IS NOT NULL THEN (_clock - begun_us) / 1e6"
-    return f"CASE WHEN _end = previous_end THEN (_clock - _clock_before) / 1e6{begun} END"
+        begun = "WHEN begun_us <= _clock THEN (_clock - begun_us) / 1e6 "
+    return f"CASE {begun}WHEN _end = previous_end THEN (_clock - _clock_before) / 1e6 END"
 
 
 def _falls(counters: Sequence[_Counter]) -> list[str]:
@@ -480,7 +500,10 @@ def _cause(owner: Owner, counters: Sequence[_Counter]) -> str:
     signs += ["(_drops > 0 AND (NOT _is_old OR (_drops > 1 AND 2 * _drops >= _moves)))"]
     appeared = "'appeared'"
     if owner.events:
-        appeared = "CASE WHEN begun_us IS NOT NULL THEN 'new' ELSE 'appeared' END"
+        appeared = (
+            "CASE WHEN _has_lost THEN 'restart' WHEN begun_us IS NOT NULL THEN 'new'"
+            " ELSE 'appeared' END"
+        )
     idle = ""
     if is_stoppable(owner):
         moves = " + ".join(c.moved() for c in counters if c.field.name in owner.standing) or "0"

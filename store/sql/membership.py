@@ -29,8 +29,9 @@ def key_sets(owner: Owner, keys: Sequence[str]) -> KeySets:
 def happened(owner: Owner, keys: Sequence[str]) -> str:
     """CTEs `happened_N`, one a set of keys: what events did to owners in each interval.
 
-    Columns: the keys, `interval_end`, `begun_us` (the first begin), `ended` and `has_totals` (1 if
-    some event ended it, and told its counters), `passed` (whether it began, and ended after that),
+    Columns: the keys, `interval_end`, `begun_us` (the last begin), `has_lost` (whether some event
+    ended it before that without its counters), `ended` and `has_totals` (1 if some event ended it,
+    and told its counters; it has lost nothing), `passed` (whether it began, and ended after that),
     `stopped` and `resumed` (whether the last event stopped it, and the first resumed it).
     """
     return " ".join(
@@ -51,13 +52,15 @@ def _happened(shared: Sequence[str], events: Sequence[Event], keys: Sequence[str
         selects.append(f"SELECT {', '.join(listed)} FROM monitor.{name(event.table)}")
     of_event = ", ".join(f"e.{key}" for key in ["system", *shared])
     stop = "max(CASE WHEN e.stops = 1 THEN e.tod_us END)"
+    begun = "max(CASE WHEN e.ends = 0 THEN e.tod_us END)"
+    untold = "min(CASE WHEN e.ends = 1 AND e.totals = 0 THEN e.tod_us END)"
+    lost = f"coalesce({untold} < {begun}, false)"
     return f"""
-        SELECT {of_event}, n.interval_end, min(CASE WHEN e.ends = 0 THEN e.tod_us END) AS begun_us,
-          max(e.ends) AS ended, max(e.totals) AS has_totals,
-          coalesce({stop} > coalesce(max(CASE WHEN e.ends = 0 THEN e.tod_us END), 0), false)
-            AS stopped,
-          coalesce(max(CASE WHEN e.ends = 1 THEN e.tod_us END)
-            > max(CASE WHEN e.ends = 0 THEN e.tod_us END), false) AS passed,
+        SELECT {of_event}, n.interval_end, {begun} AS begun_us, {lost} AS has_lost,
+          max(e.ends) AS ended,
+          CASE WHEN {lost} THEN 0 ELSE max(e.totals) END AS has_totals,
+          coalesce({stop} > coalesce({begun}, 0), false) AS stopped,
+          coalesce(max(CASE WHEN e.ends = 1 THEN e.tod_us END) > {begun}, false) AS passed,
           coalesce(min(CASE WHEN e.resumes = 1 THEN e.tod_us END) = min(e.tod_us), false)
             AS resumed
         FROM ({" UNION ALL ".join(selects)}) AS e
@@ -77,7 +80,7 @@ def event_columns(event: Event, keys: Sequence[str]) -> dict[str, str]:
 def joins(owner: Owner, keys: Sequence[str]) -> tuple[str, list[str]]:
     """Joins of the rows `r` with what happened to their owners, and the columns from there.
 
-    These are `begun_us`, `_happened` and, where measurement can be stopped, `_is_stopped` and
+    These are `begun_us`, `_has_lost`, `_happened` and, where measurement can be stopped, `_is_stopped` and
     `_resumed`: no event says that it was, only one that it was resumed.
     """
     sets = list(key_sets(owner, keys))
@@ -89,8 +92,10 @@ def joins(owner: Owner, keys: Sequence[str]) -> tuple[str, list[str]]:
         for n, shared in enumerate(sets)
     )
     begun = [f"h{n}.begun_us" for n in range(len(sets))]
-    first = begun[0] if len(begun) == 1 else f"least({', '.join(begun)})"
-    columns = [f"{first} AS begun_us", f"({some_event(owner, keys)}) AS _happened"]
+    last = begun[0] if len(begun) == 1 else f"greatest({', '.join(begun)})"
+    lost = " OR ".join(f"coalesce(h{n}.has_lost, false)" for n in range(len(sets)))
+    columns = [f"{last} AS begun_us", f"({lost}) AS _has_lost"]
+    columns.append(f"({some_event(owner, keys)}) AS _happened")
     if is_stoppable(owner):
         text += f" LEFT JOIN stopped AS x ON {_same('x', 'r', sets[0])}"
         text += " AND (x.since_end IS NULL OR r.interval_end > x.since_end)"
@@ -193,7 +198,10 @@ def absent(layout: Layout, owner: Owner, keys: Sequence[str], rows: str, every: 
 
 
 def _passing(owner: Owner, keys: Sequence[str], rows: str) -> str:
-    """UNION with the owners that began and ended between two samples, of which no record tells."""
+    """UNION with the owners that ended without a sample before, of which no record tells.
+
+    They began and ended between two samples, or were not sampled: then totals are of a longer time.
+    """
     selects = [
         f"""
       UNION
@@ -202,7 +210,8 @@ def _passing(owner: Owner, keys: Sequence[str], rows: str) -> str:
       JOIN ends AS n ON n.system = h.system AND n.interval_end = h.interval_end
       LEFT JOIN {rows} AS r ON {_same("r", "h", keys)}
         AND (r.interval_end = h.interval_end OR r.interval_end = n.previous_end)
-      WHERE h.passed AND h.has_totals = 0 AND r.system IS NULL"""
+      WHERE (h.passed AND h.has_totals = 0 OR h.begun_us IS NULL AND h.has_totals = 1)
+        AND r.system IS NULL"""
         for n, shared in enumerate(key_sets(owner, keys))
         if set(keys) <= set(shared)
     ]

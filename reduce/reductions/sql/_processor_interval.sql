@@ -13,7 +13,10 @@ WITH sampled AS (
          complete_sum(pfxprbtm) AS emulation_tod,
          complete_sum(pfxutime - pfxprbtm) AS cp_user_tod,
          complete_sum(pfxtmsys) AS cp_system_tod,
-         complete_sum(pfxtotwt) AS wait_tod,
+         -- Of one that neither ran nor waited nobody can say whether it is
+         -- parked, or in a wait that CP adds when it ends.
+         CASE WHEN MAX(pfxutime + pfxtmsys + pfxtotwt) > 0
+              THEN complete_sum(pfxtotwt) END AS wait_tod,
          complete_sum(pfxspint) AS spin_tod,
          complete_sum(pfxspinc) AS spins,
          -- IBM's page of 7.3 names the seven counters that add up to the
@@ -49,7 +52,8 @@ SELECT s.system,
        s.cp_user_tod,
        -- CP work charged to nobody, TOD units. NULL at a first sample.
        s.cp_system_tod,
-       -- Waiting, TOD units. NULL at a first sample.
+       -- Waiting, TOD units. NULL at a first sample, and where it neither ran
+       -- nor waited.
        s.wait_tod,
        -- Spinning on CP locks, TOD units; part of CP work. NULL at a first
        -- sample.

@@ -17,7 +17,9 @@ SELECT d.system,
        -- Ids of the channel paths, such as 1A 2A. NULL while MTRDEV and IODVON
        -- records do not say.
        c.paths,
-       d.subchannel,
+       -- Subchannel number; of a device without a record the one that
+       -- configuration tells.
+       COALESCE(d.subchannel, c.subchannel) AS subchannel,
        -- Elapsed seconds T of the device. NULL at a first sample.
        d.seconds,
        -- Start and resume subchannels. NULL without an IODDEV delta.

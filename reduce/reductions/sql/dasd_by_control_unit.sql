@@ -15,6 +15,13 @@ WITH cached AS (
   WHERE interval_end IS NOT NULL
   GROUP BY system, interval_end, rdevsid
 ),
+lasting AS (
+  -- Also of a device that has no record for a time.
+  SELECT system, subchannel, MAX(ssid) AS ssid
+  FROM cached
+  GROUP BY system, subchannel
+  HAVING MIN(ssid) = MAX(ssid)
+),
 placed AS (
   -- Only what an alias does is its own.
   SELECT d.system,
@@ -41,15 +48,47 @@ placed AS (
     AND c.device = b.base_device
     AND as_of(d.interval_end, c.valid_from, c.valid_until)
 ),
+identified AS (
+  -- `lost`: devices of which neither the work nor the subsystem is known. They
+  -- may belong to any control unit of the type and paths.
+  SELECT d.system,
+         d.interval_end,
+         d.device,
+         d.control_unit,
+         d.paths,
+         COALESCE(k.ssid, l.ssid) AS ssid,
+         COUNT(
+           CASE WHEN d.starts IS NULL AND COALESCE(k.ssid, l.ssid) IS NULL
+                THEN 1 END
+         ) OVER (
+           PARTITION BY d.system, d.interval_end, d.control_unit, d.paths
+         ) AS lost,
+         d.seconds,
+         d.starts,
+         d.pending_seconds,
+         d.disconnect_seconds,
+         d.connect_seconds,
+         d.busy_seconds,
+         d.unit_queue_seconds,
+         d.doubts
+  FROM placed AS d
+  LEFT JOIN cached AS k
+    ON k.system = d.system
+    AND k.interval_end = d.interval_end
+    AND k.subchannel = d.subchannel
+  LEFT JOIN lasting AS l
+    ON l.system = d.system
+    AND l.subchannel = d.subchannel
+),
 unit AS (
   SELECT d.system,
          d.interval_end,
          d.control_unit,
-         k.ssid,
+         d.ssid,
          d.paths,
          AVG(d.seconds) AS seconds,
-         COUNT(d.device) AS devices,
-         complete_sum(d.starts) AS starts,
+         CASE WHEN MAX(d.lost) = 0 THEN COUNT(d.device) END AS devices,
+         CASE WHEN MAX(d.lost) = 0 THEN complete_sum(d.starts) END AS starts,
          SUM(d.pending_seconds) AS pending_seconds,
          SUM(d.disconnect_seconds) AS disconnect_seconds,
          SUM(d.connect_seconds) AS connect_seconds,
@@ -60,12 +99,8 @@ unit AS (
          SUM(CASE WHEN d.busy_seconds IS NOT NULL THEN d.seconds END)
            AS device_seconds,
          all_doubts(d.doubts) AS doubts
-  FROM placed AS d
-  LEFT JOIN cached AS k
-    ON k.system = d.system
-    AND k.interval_end = d.interval_end
-    AND k.subchannel = d.subchannel
-  GROUP BY d.system, d.interval_end, d.control_unit, k.ssid, d.paths
+  FROM identified AS d
+  GROUP BY d.system, d.interval_end, d.control_unit, d.ssid, d.paths
 )
 SELECT system,
        interval_end,
@@ -80,9 +115,9 @@ SELECT system,
        paths,
        -- Elapsed seconds T, mean over the devices. NULL at a first sample.
        seconds,
-       -- Devices, 1 or more.
+       -- Devices, 1 or more. NULL where the control unit of one is not known.
        devices,
-       -- Start and resume subchannels. NULL without IODDEV deltas.
+       -- Start and resume subchannels. NULL without an IODDEV delta of each.
        starts,
        -- Start and resume subchannels of the devices whose I/Os were timed.
        -- NULL without IODDEV deltas.

@@ -10,7 +10,7 @@ WITH closed AS (
   WHERE previous_end IS NOT NULL
 ),
 -- What the counters at logoff are beyond those of the last sample; of a session
--- that began behind it, all of them. A counter of 32 bits that fell by more
+-- or a virtual processor that began behind it, all of them. A counter of 32 bits that fell by more
 -- than half of its range has wrapped.
 session_end AS (
   SELECT l.system,
@@ -19,7 +19,8 @@ session_end AS (
          l.caltodon_at,
          -- Whole parts of 2**-26 s, as the seconds of samples are.
          FLOOR(MAX(l.tod_us - COALESCE(
-           u.tod_us, l.tod_us - date_diff('microsecond', l.caltodon_at, l.tod)
+           u.tod_us, d.tod_us,
+           l.tod_us - date_diff('microsecond', l.caltodon_at, l.tod)
          )) / 1e6 * 67108864e0 + 5e-1) / 67108864e0 AS seconds,
          MAX(counter_delta(
            l.vmdttime, COALESCE(u.vmdttime, 0), NULL, 9007199254740991
@@ -75,7 +76,15 @@ session_end AS (
     AND u.vmdcpuad = l.vmdcpuad
     AND u.interval_end = c.previous_end
     AND (l.caltodon_at IS NULL OR l.caltodon_at <= c.previous_end)
-  WHERE u.vmduser IS NOT NULL OR l.caltodon_at > c.previous_end
+  LEFT JOIN monitor.usedfc AS d
+    ON d.system = l.system
+    AND d.vmduser = l.vmduser
+    AND d.vmdcpuad = l.vmdcpuad
+    AND d.tod > c.previous_end
+    AND d.tod <= l.tod
+  WHERE u.vmduser IS NOT NULL
+    OR d.vmduser IS NOT NULL
+    OR l.caltodon_at > c.previous_end
   GROUP BY l.system, c.interval_end, l.vmduser, l.vmdcpuad, l.caltodon_at
 ),
 -- Each virtual processor as sampled, and at logoff. A session, told by the time
@@ -110,7 +119,9 @@ used AS (
   SELECT system,
          interval_end,
          vmduser AS userid,
-         GREATEST(MAX(seconds), SUM(session_seconds)) AS seconds,
+         CASE WHEN COUNT(session_seconds) = 0 THEN MAX(seconds)
+              ELSE SUM(session_seconds) + COALESCE(MAX(seconds), 0)
+         END AS seconds,
          complete_sum(vmdttime) AS cpu_tod,
          complete_sum(vmdttime_mt1) AS cpu_mt1_tod,
          complete_sum(vmdttime_pro) AS cpu_prorated_tod,
