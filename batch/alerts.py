@@ -16,11 +16,10 @@ from typing import Any
 from ..config import Settings
 from ..core.errors import NothingToReportError, StoreError
 from ..ingest.landing import Landed
-from ..reduce.reductions.reductions import reductions
+from ..reduce.live import LiveConnection
 from ..reduce.rules.exceptions import exceptions
 from ..store import Store
-from ..store.connection import connect, point
-from ..store.sandbox.sandbox import Limits
+from ..store.connection import point
 from ..store.sql.scope import Scope
 
 BEGIN, END = "begin", "end"
@@ -41,7 +40,8 @@ class Alerts:
         Raises:
             StoreError: it cannot be read.
         """
-        self._store, self._settings, self._file = store, settings, file
+        self._live = LiveConnection(store, settings, threads=1)
+        self._settings, self._file = settings, file
         self._told: dict[Key, str] = {}
         self._since: dict[str, datetime] = {}
         try:
@@ -82,8 +82,7 @@ class Alerts:
         """What begins and ends by what has landed from a time on, in order."""
         still = [datetime.fromisoformat(str(key[-1])) for key in self._begun(system)]
         since = min([self._since.get(system, first - REACH), first, *still]) - MARGIN
-        limits = Limits(self._settings.memory_limit, self._settings.threads)
-        with connect(self._store, reductions(), limits) as connection:
+        with self._live.current() as connection:
             try:
                 found = exceptions(
                     connection, system=system, since=since, settings=self._settings
