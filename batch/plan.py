@@ -25,6 +25,7 @@ from ..reduce.reports.report_names import find_report
 from ..reduce.rules.rule import Purpose, load_rules
 from ..schemas.registry import tables
 from ..store.results.retention import retention
+from .hooks import refuse_untrusted
 
 KINDS = ("report", "table", "pages", "exceptions")
 PATHS = ("quarantine", "summary", "summary_json", "metrics")
@@ -115,17 +116,8 @@ def read_plan(settings: Settings) -> BatchPlan:
             effect="nothing was done",
             remedy="docs/operations.md has settings to start from",
         )
+    refuse_untrusted(settings)
     batch = settings.batch
-    if settings.distrust and (batch.hook_dump or batch.hook_end):
-        raise CpmonError(
-            "a store's own settings may not name commands",
-            code="settings-untrusted",
-            place=settings.place("batch.hook_dump" if batch.hook_dump else "batch.hook_end"),
-            found=settings.distrust,
-            effect="nothing was done",
-            remedy="keep the settings outside of the store, or let only its owner write to it and"
-            " name it in trusted_stores of your own settings, ~/.config/cpmon/config.toml",
-        )
     for key in ("summary", "summary_json"):
         check_path(getattr(batch, key), settings.place(f"batch.{key}"), ("date",))
     paths = {key: path.absolute() for key in PATHS if (path := getattr(batch, key)) is not None}

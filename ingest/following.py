@@ -411,7 +411,7 @@ class _Sources:
     def __init__(self, store: Store, options: dict[str, Any]) -> None:
         self._store, self._options = store, options
         self.is_replaced = False
-        self._lasts = [about for about in _lasts(store) if STREAM in about]
+        self._lasts = followed(store)
 
     def one(
         self, path: Path, idle_s: float | None, is_over: Callable[[], bool] | None = None
@@ -495,10 +495,10 @@ def _has_newer(file: Path, folder: Path, patterns: Sequence[str]) -> bool:
     return _files(folder, patterns)[-1:] != [file]
 
 
-def _lasts(store: Store) -> list[dict[str, Any]]:
-    """What is known of the last part of each dump that was followed."""
+def followed(store: Store) -> list[dict[str, Any]]:
+    """What is known of the last part of each dump that was followed into a store."""
     last: dict[str, LandedDump] = {}
     for dump in store.dumps():
         if dump.is_part:
             last[dump.whole] = max(dump, last.get(dump.whole, dump), key=lambda part: part.dump)
-    return store.abouts(last.values())
+    return [about for about in store.abouts(last.values()) if STREAM in about]

@@ -1,13 +1,14 @@
 """A connection to a store, in which a relation is created once a statement names it.
 
-Nothing is cached between connections: each shows the store as it is when the connection is opened.
-It is an in-memory database, sandboxed to the files of the store.
+Nothing is cached between connections: each shows the store as it is when the connection is opened,
+or told to read it again. It is an in-memory database, sandboxed to the files of the store.
 """
 
 from __future__ import annotations
 
 import functools
 import re
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
@@ -53,6 +54,8 @@ _LISTING = re.compile(
 )
 """Statements that list relations: all are created for them, which takes some ten seconds."""
 
+
+warnings.filterwarnings("ignore", "Arrow output on a DB-API result")  # see `few_rows_of`
 
 if TYPE_CHECKING:
     _Base = duckdb.DuckDBPyConnection
@@ -129,6 +132,13 @@ class Connection(_Base):
         """
         self._made.clear()
         self._landed.forget()
+
+    def reread(self) -> None:
+        """Shows the whole store as it is now; views stay, as `forget` says."""
+        self._scope = ALL
+        self.forget()
+        self._landed.point(ALL)
+        self._every_result = self.results = KeptResults(self.store, self._reduced)
 
     def measure(self, runs: Sequence[str]) -> None:
         """Replaces the stored runs by others, for instance by parts of them.
@@ -324,6 +334,18 @@ def table_of(
     """The rows of a query, computed in the sandbox. `values`: of its parameters."""
     return run_restricted(
         connection, query, lambda: connection.sql(query, params=[*values]).to_arrow_table()
+    )
+
+
+def few_rows_of(
+    connection: duckdb.DuckDBPyConnection, query: str, values: Sequence[Any] = ()
+) -> pa.Table:
+    """The rows of a query that has few, as `table_of`.
+
+    It is bound once, not twice as by `Connection.sql`, but its rows are copied once more.
+    """
+    return run_restricted(
+        connection, query, lambda: connection.execute(query, [*values]).to_arrow_table()
     )
 
 
