@@ -130,11 +130,11 @@ class Connection(_Base):
         self._made.clear()
         self._landed.forget()
 
-    def measure(self, runs: Sequence[str]) -> None:
+    def measure(self, runs: Sequence[str] | None) -> None:
         """Replaces the stored runs by others, for instance by parts of them.
 
         Args:
-            runs: the JSON text of each (see `part_of_run`).
+            runs: the JSON text of each (see `part_of_run`); None for the stored ones again.
         """
         self.forget()
         self._landed.runs = runs
