@@ -138,13 +138,13 @@ class Connection(_Base):
         self._scope = ALL
         self.forget()
         self._landed.point(ALL)
-        self._every_result = self.results = KeptResults(self.store, self._reduced)
+        self._every_result = self.results = MaterializedResults(self.store, self._reduced)
 
-    def measure(self, runs: Sequence[str]) -> None:
+    def measure(self, runs: Sequence[str] | None) -> None:
         """Replaces the stored runs by others, for instance by parts of them.
 
         Args:
-            runs: the JSON text of each (see `part_of_run`).
+            runs: the JSON text of each (see `part_of_run`); None for the stored ones again.
         """
         self.forget()
         self._landed.runs = runs

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...core.errors import CpmonError
 from ..numeric import F64, I64, U64, around_one, bell, capped, floor_int, partition, random_stream
-from ..scenario.scenario import DOMAIN_NUMBERS, Run, Scenario
+from ..scenario.scenario import DOMAIN_NUMBERS, Event, Run, Scenario
 
 TOD_PER_US = 4096
 TOD_PER_S = 1_000_000 * TOD_PER_US
@@ -165,6 +165,12 @@ class Timeline:
     def _at(self, second: int) -> int:
         """The interval in which a second lies; the number of intervals if it is later."""
         return int(np.searchsorted(np.cumsum(self.seconds), second, side="right"))
+
+    def covered(self, event: Event) -> F64:
+        """(intervals,) share of each interval that an event with a length covers."""
+        first, last = event.at_s * TOD_PER_S, (event.at_s + event.lasts_s) * TOD_PER_S
+        both = np.minimum(self.edges[1:], last) - np.maximum(self.edges[:-1], first)
+        return np.asarray(np.maximum(both, 0) / self.tod)
 
     def interval_of(self, sample: int) -> int:
         """The interval that a sample reports on.
