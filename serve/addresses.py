@@ -19,6 +19,8 @@ WINDOW = ("run", "system", "since", "until")
 OBJECT = (*WINDOW, "kind", "name")
 """Parameters that select an object in a window."""
 SPAN = ("since", "until")
+ZOOM = ("from", "to")
+"""Parameters of the part of a window that charts show."""
 BASES = {"device": 16, "cpu": 10}
 """Kind of object whose name is a number -> its base."""
 
@@ -30,13 +32,16 @@ def selection(given: Mapping[str, str], names: tuple[str, ...]) -> dict[str, str
         CpmonError: a time cannot be read.
     """
     chosen = {name: given[name] for name in names if given.get(name)}
-    return {name: _moment(text) if name in SPAN else text for name, text in chosen.items()}
+    times = (*SPAN, *ZOOM)
+    return {name: _moment(text) if name in times else text for name, text in chosen.items()}
 
 
-def span(chosen: Mapping[str, str]) -> tuple[datetime | None, datetime | None]:
+def span(
+    chosen: Mapping[str, str], names: tuple[str, str] = SPAN
+) -> tuple[datetime | None, datetime | None]:
     """Begin and end of a selection, UTC without zone; None without a bound."""
     since, until = (
-        datetime.fromisoformat(chosen[name]) if name in chosen else None for name in SPAN
+        datetime.fromisoformat(chosen[name]) if name in chosen else None for name in names
     )
     return since, until
 
@@ -44,6 +49,11 @@ def span(chosen: Mapping[str, str]) -> tuple[datetime | None, datetime | None]:
 def page_address(window: Window, chosen: Mapping[str, str]) -> str:
     """The relative address of the page of a window within the span of a selection."""
     return f"page?{urlencode(_of_window(window, chosen))}"
+
+
+def points_address(chosen: Mapping[str, str]) -> str:
+    """The relative address of points of a page, to which ZOOM is added."""
+    return f"points?{urlencode({name: chosen[name] for name in WINDOW if name in chosen})}"
 
 
 def selected(address: str) -> dict[str, str]:

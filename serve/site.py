@@ -3,6 +3,7 @@
 /                                         the pages that there are
 /page?run=R, /page?system=S               a page; since and until limit its span (UTC)
 /object?run=R&kind=user&name=LNX1         the page of an object of that page
+/points?run=R&from=...&to=...             points of the charts of a page in a span, as JSON
 /query?sql=..., /query.csv, /query.xlsx   SQL, its rows and chart, or all rows as a file
 /vega-1.9.0.js                            the runtime of interactive charts
 """
@@ -16,6 +17,7 @@ import zlib
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -24,6 +26,7 @@ from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
 import duckdb
+import msgspec
 import pyarrow as pa
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -36,8 +39,9 @@ from ..config.moments import find_zone
 from ..core.errors import BusyError, CpmonError, NothingToReportError, UnreadableError
 from ..core.memory import memory_error
 from ..reduce.page.content import Window, by_day, read_content, windows
+from ..reduce.page.levels import read_levels
 from ..reduce.page.object_page import top_objects
-from ..reduce.page.page import IndexPart, index_page, index_part, object_page, rendered
+from ..reduce.page.page import IndexPart, Served, index_page, index_part, object_page, rendered
 from ..reduce.page.runtime import FILE as RUNTIME
 from ..reduce.page.runtime import runtime
 from ..reduce.reductions.reductions import reductions
@@ -53,9 +57,11 @@ from .addresses import (
     OBJECT,
     SPAN,
     WINDOW,
+    ZOOM,
     ObjectAddresses,
     chosen_object,
     page_address,
+    points_address,
     selected,
     selection,
     span,
@@ -112,6 +118,7 @@ class Site:
             ("/index.html", index),
             ("/page", partial(self._cached, "page", WINDOW)),
             ("/object", partial(self._cached, "object", OBJECT)),
+            ("/points", partial(self._cached, "points", (*WINDOW, *ZOOM))),
             ("/query", self.query),
             ("/query.{format}", self.file),
             (f"/{RUNTIME}", self.runtime),
@@ -191,7 +198,8 @@ class Site:
         is_taken = "gzip" in request.headers.get("accept-encoding", "")
         # The policy is in the head of a page; 0 is all of it.
         page = zlib.decompressobj(wbits=GZIP).decompress(packed, 2**15 if is_taken else 0)
-        answer = _html(page)
+        is_data = kind == "points"
+        answer = Response(page, media_type="application/json") if is_data else _html(page)
         answer.headers["Vary"] = "Accept-Encoding"
         if is_taken:
             answer.body = packed
@@ -203,7 +211,12 @@ class Site:
         """A page, compressed: in memory it takes a tenth, and most readers take it as it is."""
         state = await asyncio.to_thread(self._state_of, chosen)
         address = f"{kind}?{urlencode(sorted(chosen.items()))}"
-        make = {"index": self._index, "page": self._page, "object": self._object}[kind]
+        make = {
+            "index": self._index,
+            "page": self._page,
+            "object": self._object,
+            "points": self._points,
+        }[kind]
 
         def with_job(job: Job) -> bytes:
             page = self._with(job, lambda con, _job: make(con, chosen))
@@ -334,7 +347,16 @@ class Site:
         window, zone = self._window(con, chosen)
         links = ObjectAddresses(window, chosen)
         content = read_content(con, window, zone, self.settings, links)
-        return rendered("page.html", content=content, zone=zone)
+        served = Served(points_address(chosen))
+        return rendered("page.html", content=content, zone=zone, served=served)
+
+    def _points(self, con: Connection, chosen: Mapping[str, str]) -> bytes:
+        window, zone = self._window(con, chosen)
+        begin, end = span(chosen, ZOOM)
+        since = max(filter(None, (window.since, begin)), default=None)
+        until = min(filter(None, (window.until, end)), default=None)
+        part = self._found(con, chosen, since, until)
+        return msgspec.json.encode(read_levels(con, part.span, window.span, part.step(), zone))
 
     def _object(self, con: Connection, chosen: Mapping[str, str]) -> bytes:
         kind, value = chosen_object(chosen)
@@ -345,12 +367,18 @@ class Site:
 
     def _window(self, con: Connection, chosen: Mapping[str, str]) -> tuple[Window, ZoneInfo]:
         """The window that an address selects, and the zone of its times."""
+        window = self._found(con, chosen, *span(chosen))
+        return window, find_zone(self.settings.zone(window.system))
+
+    @staticmethod
+    def _found(
+        con: Connection, chosen: Mapping[str, str], since: datetime | None, until: datetime | None
+    ) -> Window:
         run, system = chosen.get("run"), chosen.get("system")
         if not (run or system):
             raise CpmonError("an address of a page names a run or a system")
-        found = windows(con, run, system, *span(chosen), systems=run is None)
-        window = next(each for each in found if each.run_id == run)
-        return window, find_zone(self.settings.zone(window.system))
+        found = windows(con, run, system, since, until, systems=run is None)
+        return next(each for each in found if each.run_id == run)
 
 
 def _is_foreign(request: Request) -> bool:

@@ -23,7 +23,6 @@ import msgspec
 from ...config import Settings
 from ...config.moments import find_zone
 from ...core.errors import NothingToReportError
-from ...core.text import length_of_time
 from ...render.html import html_page
 from ..reports.cells import clock
 from .content import NO_LINKS, Window, by_day, file_names, read_content, windows
@@ -34,6 +33,20 @@ from .object_page import object_files, object_title, read_object, top_objects
 from .runtime import BESIDE, FILE, Runtime, runtime, write_runtime
 
 Write = Callable[[Path, bytes], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """What a page of a server has beside that of a file.
+
+    Attributes:
+        points: address of finer points of its charts, to which a span is added.
+    """
+
+    points: str = ""
+
+
+NOT_SERVED = Served()
 
 
 def write_pages(  # noqa: PLR0913 - each is an option of the command
@@ -208,9 +221,9 @@ def rendered(template: str, **values: Any) -> bytes:
     place = f"templates/{template}"
     common: dict[str, Any] = {
         "clock": clock,
-        "in_words": length_of_time,
         "configuration": CONFIGURATION,
         "runtime": BESIDE,
         "most_marks": MOST_MARKS,
+        "served": NOT_SERVED,
     }
     return html_page(__package__, place, **(common | values))
