@@ -423,11 +423,23 @@
     charts.forEach((chart) => chart.choose());
     bar.output.textContent = from === null ? "" : `${charts[0].clock(from)} to ${charts[0].clock(to)}`;
     bar.whole.disabled = from === null;
+    if (bar.explain) {
+      bar.explain.hidden = from === null;
+      bar.explain.search = explained(from, to);
+    }
     bar.pans.forEach((button) => { button.disabled = from === null; });
     charts.forEach((chart) => chart.update());
     if (!isStill() || charts.some((chart) => chart.view)) draw();
     if (isRecorded) write();
     refine();
+  }
+
+  // The query of the address that explains a span.
+  function explained(from, to) {
+    const words = new URLSearchParams(bar.explain.search);
+    if (from !== null) words.set("since", stamp(from));
+    if (from !== null) words.set("until", stamp(to));
+    return words;
   }
 
   // Asks the server for finer points of the span that is shown.
@@ -531,6 +543,7 @@
   const tools = section.querySelector(".zoom");
   const bar = {
     output: tools.querySelector("output"),
+    explain: document.getElementById("explain"),
     whole: tools.querySelector("[data-zoom=whole]"),
     pans: tools.querySelectorAll("[data-zoom=earlier], [data-zoom=later]"),
   };
