@@ -23,7 +23,7 @@ from ...store.connection import Connection, point
 from ...store.sql.scope import Scope
 from ..metrics.metric import TIME, MetricKind, ReportColumn
 from ..metrics.report_set import Lines, Report, end_column, metric_of
-from ..page.chart import POINTS, Chart, Points, with_gaps
+from ..page.chart import BANDS, POINTS, Chart, Points, with_gaps
 from ..page.drawing import over_time
 from ..page.plot import drawn_alone
 from ..reports.cells import cell_text, utc
@@ -375,5 +375,8 @@ def plot_forecast(found: Forecast, form: str) -> bytes:
     axis = found.column.unit or found.column.heading
     chart = Chart("forecast", result.report.title, "", (), axis=axis)
     line = None if limit is None else limit.value * found.column.scale
-    spec = over_time(chart, found.points, result.zone, limit=line, band=found.band, alone=True)
+    expected = pa.repeat(found.points.order[-1], len(found.band))
+    bands = found.band.add_column(1, "series", expected).cast(BANDS)
+    points = replace(found.points, bands=bands)
+    spec = over_time(chart, points, result.zone, limit=line, alone=True)
     return drawn_alone(result, spec, form)
