@@ -27,7 +27,7 @@ from ..store.connection import Connection
 from ..store.measured.runs import measured_system
 from .selection import (
     Departure,
-    Search,
+    SearchOptions,
     Selection,
     documented,
     with_grace,
@@ -177,21 +177,21 @@ class Answers(ABC):
         found = self._explain(selection)
         return render_explanation(found, "text", zone, _checked_top(top)).decode()
 
-    @documented(Search)
-    def exceptions(self, **selection: Unpack[Search]) -> pl.DataFrame:
+    @documented(SearchOptions)
+    def exceptions(self, **selection: Unpack[SearchOptions]) -> pl.DataFrame:
         """What should not be, by rules: a row an episode, the worst severity first, then by time.
 
         `value` is the worst one, in `unit`.
 
         Args:
-            selection: see `Search`.
+            selection: see `SearchOptions`.
 
         Raises:
             CpmonError: a name is unknown, or no interval is in the span.
         """
         return as_frame(self._exceptions(selection).table)
 
-    def exceptions_text(self, **selection: Unpack[Search]) -> str:
+    def exceptions_text(self, **selection: Unpack[SearchOptions]) -> str:
         """The same as `cpmon exceptions` prints it, with what could not be judged."""
         zone = self._zone(selection.get("system"), selection.get("run"))
         return render_findings(self._exceptions(selection), "text", zone.key).decode()
@@ -203,7 +203,7 @@ class Answers(ABC):
         with self._connected() as connection:
             return explain(connection, **given, zone=zone, settings=self._site.settings)
 
-    def _exceptions(self, selection: Search) -> Exceptions:
+    def _exceptions(self, selection: SearchOptions) -> Exceptions:
         given = with_grace({**self._bounds, **selection})
         severity = given.get("severity", Severity.INFO)
         if severity not in [*Severity]:

@@ -47,7 +47,7 @@ _ITSELF = ("%", "{")
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
+class PlannedOutput:
     """A file that is written for each system and day that changed.
 
     Attributes:
@@ -82,7 +82,7 @@ class BatchPlan:
     """
 
     inboxes: tuple[InboxSettings, ...] = ()
-    outputs: tuple[Output, ...] = ()
+    outputs: tuple[PlannedOutput, ...] = ()
     batch: BatchSettings = field(default_factory=BatchSettings)
 
 
@@ -137,7 +137,7 @@ def read_plan(settings: Settings) -> BatchPlan:
     )
 
 
-def _outputs(table: OutputSettings, settings: Settings, key: str) -> list[Output]:
+def _outputs(table: OutputSettings, settings: Settings, key: str) -> list[PlannedOutput]:
     """One output for each name in a table of the settings."""
 
     def invalid(name: str, allowed: str, value: object) -> CpmonError:
@@ -185,7 +185,9 @@ def _outputs(table: OutputSettings, settings: Settings, key: str) -> list[Output
             raise invalid("path", "a path with {name}, as several are written", str(table.path))
         parts = [names]
     path, top = table.path, table.top or None
-    return [Output(kind, part, path, form, table.systems, top, table.shift) for part in parts]
+    return [
+        PlannedOutput(kind, part, path, form, table.systems, top, table.shift) for part in parts
+    ]
 
 
 def _names(setting: tuple[str, ...] | bool, kind: str) -> tuple[str, ...]:

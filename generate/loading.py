@@ -29,7 +29,7 @@ from ..schemas.unplaced import still_unplaced
 from .activity.dispatching import LOCK_NAMES
 from .damage.kinds import DamageError
 from .damage.requests import parse_damage
-from .model.measurement import Frames
+from .model.measurement import FrameCounts
 from .model.population import matching, user_ids
 from .model.processors import MOST_PARTITIONS
 from .records.table import Expression
@@ -320,7 +320,7 @@ def _targets() -> dict[str, Any]:
 
 def _figures(scenario: Scenario, run: Run) -> dict[str, Any]:
     """The names of the expressions in `feasibility.toml`."""
-    frames, targets, processors = Frames(scenario, run), run.targets, run.machine.cpus
+    frames, targets, processors = FrameCounts(scenario, run), run.targets, run.machine.cpus
     users = sum(group.count for group in scenario.groups_of(run))
     resident = users * (targets.resident_pages_per_user or 0)
 

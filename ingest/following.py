@@ -47,7 +47,7 @@ LATER = 2
 
 
 @dataclass
-class _Part:
+class _LandingPart:
     """What is written of a part that has not landed.
 
     Attributes:
@@ -363,8 +363,8 @@ class Follower:
         release, fallback = self._releases
         return Reader(self._source, release, fallback, bytes=counts, framer=self._framer)
 
-    def _new_part(self) -> _Part:
-        return _Part(self._scratch.enter_context(self._store.stage()))
+    def _new_part(self) -> _LandingPart:
+        return _LandingPart(self._scratch.enter_context(self._store.stage()))
 
 
 def follow(

@@ -114,7 +114,7 @@ ON_DRIVER = ("meta.dump", RUN, DICTIONARY, COVERAGE, *(f"meta.{kind}" for kind i
 _RULE = "position BIGINT, class STRING, pattern STRING, like_pattern STRING"
 
 
-class Frames:
+class StoreFrames:
     """Data frames of a store."""
 
     def __init__(

@@ -56,7 +56,7 @@ class Measurement:
         # The monitor's own domain, 1, is always sampled.
         self.sampled = frozenset({1, *sampled})
         self.events = sorted((*scenario.events, *run.events), key=lambda each: each.at_s)
-        self.frames = Frames(scenario, run)
+        self.frames = FrameCounts(scenario, run)
         self.warmup = min(run.warmup_intervals, self.intervals - 1)
 
     def rng(self, noun: str) -> np.random.Generator:
@@ -67,7 +67,7 @@ class Measurement:
 _FRAMES_PER_MIB = 256
 
 
-class Frames:
+class FrameCounts:
     """Sizes in 4 KiB pages that do not change during a run.
 
     Attributes:
@@ -185,7 +185,7 @@ class Timeline:
         return sample == 0 or bool(self.epoch[sample] != self.epoch[sample - 1])
 
 
-class Clock:
+class ModelClock:
     """The TOD clock of a run.
 
     CP's sample timer does not drift: intervals end a few milliseconds early or late, but the run

@@ -35,8 +35,8 @@ from .planning import (
     SETTINGS,
     Chain,
     Done,
+    JobSite,
     RollupJob,
-    Site,
     UnitJob,
     rolled_up,
 )
@@ -94,7 +94,7 @@ def remember(store: Store) -> Store:
 class _Computation:
     """Computes the jobs of a chain in one database."""
 
-    def __init__(self, store: Store, site: Site, scratch: Path, advance: Advance | None) -> None:
+    def __init__(self, store: Store, site: JobSite, scratch: Path, advance: Advance | None) -> None:
         self.store, self.site, self.scratch, self.advance = store, site, scratch, advance
         self.database = ReductionDatabase(store, reductions(), scratch, site.limits)
         self.writer = self.database.writer
@@ -213,7 +213,7 @@ def days_of(entry: Entry) -> list[Day]:
     return [(entry.system, day) for day in entry.days]
 
 
-def _check_definitions(store: Store, site: Site) -> None:
+def _check_definitions(store: Store, site: JobSite) -> None:
     """Check that this process has the definitions that the jobs were planned with.
 
     Raises:

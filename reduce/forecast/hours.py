@@ -18,7 +18,7 @@ from ..metrics.metric import FIGURES, TIME, MetricKind, ReportColumn
 from ..metrics.report_set import Lines, Report, reports
 from ..metrics.rollups import amount_of, known_of, rollup_of, sum_of, time_of
 from ..reports.report_names import find_report
-from ..reports.report_sql import ELAPSED, Source, Span, line_sql, possible_sql
+from ..reports.report_sql import ELAPSED, LineSource, Span, line_sql, possible_sql
 from .trend import Floats, Ints
 
 HOUR_US = 3_600_000_000
@@ -113,7 +113,7 @@ def kept_hours(
         CpmonError: the metric is one of several objects.
     """
     absent = not_reduced(con, definition, span)
-    source = Source(f'rollup."{definition.reduction}"', "hour")
+    source = LineSource(f'rollup."{definition.reduction}"', "hour")
     where, values = source.where(span)
     value = _over_objects(column) if is_total else possible_sql(column, definition, source)
     begin = f"timezone('{zone.key}', timezone('UTC', {TIME} - INTERVAL 1 HOUR))"

@@ -193,7 +193,7 @@ def read_points(
 
     `ranked`: the span whose top objects are drawn, by default the same.
     """
-    reader = _Reader(con, span, by, zone, ranked or span)
+    reader = _SeriesReader(con, span, by, zone, ranked or span)
     if chart.top:
         tables = reader.top(chart.series[0], chart.top)
     else:
@@ -215,7 +215,7 @@ def _has_values(bands: pa.Table) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Reader:
+class _SeriesReader:
     """Reads series over a span, one table each; the fields are the arguments of `read_points`."""
 
     con: duckdb.DuckDBPyConnection

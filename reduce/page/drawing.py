@@ -352,7 +352,7 @@ _NAMES = {value: name for name, value in COLORS.items()}
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LegendEntry:
     """A series in the legend. `color` is a name of `html.COLORS`."""
 
     name: str
@@ -371,7 +371,7 @@ class Figure:
     chart: Chart
     svg: str
     data: Mapping[str, Any] = field(default_factory=dict)
-    legend: tuple[Entry, ...] = ()
+    legend: tuple[LegendEntry, ...] = ()
     missing: str = ""
     notes: tuple[str, ...] = ()
     length: str = ""
@@ -397,13 +397,13 @@ def drawn_figure(
         return Figure(chart, "")
     spec = over_time(chart, points, zone, limit=limit)
     picture = svg(spec, chart.title, chart.about or chart.title, chart.name)
-    legend = list[Entry]()
+    legend = list[LegendEntry]()
     encoding = next(layer["encoding"] for layer in spec["layer"] if "data" not in layer)
     if len(points.order) > 1:
         colors, plain = encoding["color"]["scale"], [[1, 0]] * len(points.order)
         dashes = encoding.get("strokeDash", {}).get("scale", {}).get("range", plain)
         for name, color, dash in zip(colors["domain"], colors["range"], dashes, strict=True):
-            legend.append(Entry(name, _NAMES[color], dash != plain[0]))
+            legend.append(LegendEntry(name, _NAMES[color], dash != plain[0]))
     data = {
         "names": list(points.order),
         "levels": [level_data(each, zone) for each in (points, detail) if each],

@@ -42,7 +42,7 @@ from .report_sql import (
     MEASURED,
     TOTAL,
     Asked,
-    Source,
+    LineSource,
     Span,
     report_sql,
     run_window,
@@ -361,7 +361,7 @@ def _covered(
 
 
 def _lines(
-    con: duckdb.DuckDBPyConnection, shown: Report, span: Span, source: Source, asked: Asked
+    con: duckdb.DuckDBPyConnection, shown: Report, span: Span, source: LineSource, asked: Asked
 ) -> pa.Table:
     """Query the lines, each with the values about all of them."""
     sql, values = report_sql(shown, span, source, asked, doubted=is_doubted(shown))

@@ -47,8 +47,8 @@ from cpmon.reduce.page.drawing import (
     COLUMNS,
     HEIGHT,
     SPAN,
-    Entry,
     Figure,
+    LegendEntry,
     bars,
     drawn_figure,
     over_time,
@@ -487,7 +487,7 @@ def test_names_from_data_are_escaped_wherever_they_stand(
                 CHARTS[0],
                 "<svg></svg>",
                 {"names": [STRANGE + "</script><!--"], "spec": {"title": STRANGE + "</script>"}},
-                (Entry(STRANGE, "c1", is_dashed=False),),
+                (LegendEntry(STRANGE, "c1", is_dashed=False),),
             ),
         ),
         dumps=(
