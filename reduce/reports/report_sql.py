@@ -436,7 +436,8 @@ def _shown(column: ReportColumn, report: Report, end: str, source: LineSource) -
         return f"{end} AS {TIME}"
     if column.name in report.keys:
         return column.name
-    if column.kind is MetricKind.ELAPSED and (consumed := _consumed(report)):
+    consumed = _consumed(report)
+    if column.kind is MetricKind.ELAPSED and consumed and consumed.denominator == column.name:
         return f"{_population(consumed, rolled=source.is_rolled)} AS {column.name}"
     return f"{possible_sql(column, report, source)} AS {column.name}"
 
