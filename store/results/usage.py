@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
@@ -17,6 +16,7 @@ from ..sql.views import View
 from .entries import FOLDER
 from .reduced import LEVELS, states_by_day
 
+REPLACED = "go a day after what replaced them came"
 MOST_NAMES = 4
 """Maximum number of outdated reductions that are named."""
 
@@ -39,7 +39,14 @@ def usage(store: Store, views: Sequence[View]) -> list[dict[str, Any]]:
     by_folder: dict[str, list[str]] = defaultdict(list)
     for file in sizes:
         by_folder[file.rpartition("/")[0]].append(file)
-    row, rows = functools.partial(_row, sizes), []
+    named, rows = set[str](), list[dict[str, Any]]()
+
+    def row(
+        what: str, system: str, days: Iterable[date], files: Sequence[str], note: str = ""
+    ) -> dict[str, Any]:
+        named.update(files)
+        return _row(sizes, what, system, days, files, note)
+
     for system in dict.fromkeys(dump.system for dump in dumps):
         system_dumps = [dump for dump in dumps if dump.system == system]
         dump_folders = dict.fromkeys(dump.folder for dump in system_dumps)
@@ -60,6 +67,10 @@ def usage(store: Store, views: Sequence[View]) -> list[dict[str, Any]]:
     stale = sorted(state.name for state in states if state.outdated)
     rows.append(row("outdated", "", (), outdated, _replaced(stale) if stale else ""))
     rows.append(row("runs", "", (), [file for file in sizes if file.startswith(f"{RUNS}/")]))
+    left = [file for file in sizes if file.endswith(".parquet") and file not in named]
+    rows.append(
+        row("replaced", "", (), left, "go a day after others replaced them" if left else "")
+    )
     return rows
 
 

@@ -378,10 +378,18 @@ def test_what_is_said_of_one_dump_is_found(store: Store):
     assert said() == before
 
 
+def replaced(store: Store) -> int:
+    """Bytes of the files that no newest state names."""
+    (row,) = (row for row in usage(store, reductions()) if row["what"] == "replaced")
+    return int(row["bytes"])
+
+
 def test_sizes_are_those_of_the_files(store: Store):
     merged(store)
     found = [row for row in usage(store, reductions()) if row["what"] == "dumps"]
+    assert replaced(store) > 0
     collect_garbage(store, -60)
+    assert replaced(store) == 0
     files = [
         f for top in ("records", "months") for f in (store.root / top).rglob("*.*") if f.is_file()
     ]
