@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from html import escape
@@ -15,7 +15,7 @@ from ..core.text import counted
 from ..ingest.landing import ingest
 from ..reduce.compare import compare, compare_runs, measure_parts
 from ..reduce.engine.reducing import reduce
-from ..reduce.forecast import Forecast, forecast
+from ..reduce.forecast import Change, Forecast, forecast, what_if
 from ..reduce.metrics.report_set import reports
 from ..reduce.reports.report_text import render_report
 from ..store.answers import relations
@@ -160,6 +160,49 @@ class OpenStore(Answers):
             given["by"] = lengths[text]
         with self._connected() as connection:
             return forecast(connection, metric, **given, settings=self._site.settings)
+
+    def whatif(
+        self,
+        *,
+        add: int = 0,
+        like: str = "",
+        scale: tuple[str, float] | None = None,
+        system: str | None = None,
+        since: datetime | str | None = None,
+        thresholds: Mapping[str, float] | None = None,
+        zone: str | None = None,
+    ) -> pl.DataFrame:
+        """What more, fewer or busier guests would add to a week: a row a metric.
+
+        Args:
+            add: so many guests more, or fewer if negative, like `like`.
+            like: the user whose use is added.
+            scale: instead, a class of users and the factor by which it uses more.
+            system: needed if the store has several systems.
+            since: use only later hours.
+            thresholds: metric -> limit, in the unit that its report prints.
+            zone: time zone of hours of the week.
+
+        Raises:
+            CpmonError: not one change is named, a name is unknown, or too few hours are kept.
+        """
+        if bool(add and like) is bool(scale):
+            raise CpmonError("that is not one change", expected="add and like, or scale")
+        change = (
+            Change.scaled(scale[0].upper(), scale[1]) if scale else Change.guests(add, like.upper())
+        )
+        given = with_times({"since": since})
+        with self._connected() as connection:
+            result = what_if(
+                connection,
+                change,
+                system=system,
+                since=given["since"],
+                zone=zone,
+                thresholds=thresholds,
+                settings=self._site.settings,
+            )
+        return as_frame(result.table)
 
     def ingest(self, dump: str | Path, *, system: str | None = None, release: str = "") -> str:
         """Land a dump; one that landed before is left as it is.

@@ -51,6 +51,7 @@ OpenStore.runs
 OpenStore.sql(query, parameters)
 OpenStore.systems
 OpenStore.tables
+OpenStore.whatif(add, like, scale, system, since, thresholds, zone)
 Answers.table(name)
 Records.arrow()
 Records.batches(rows)

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import cpmon as api
 from cpmon.core.errors import CpmonError
 from cpmon.reduce.forecast import Change, forecast, what_if
 from cpmon.reduce.reductions.reductions import reductions
@@ -191,3 +192,11 @@ def test_a_line_that_means_nothing_is_refused(
     store: Store, cpmon: Cpmon, words: tuple[object, ...], said: str
 ):
     assert said in cpmon("whatif", *words, "--store", store.root).err
+
+
+def test_programs_get_the_lines_of_the_command(store: Store):
+    with api.open(store.root) as opened:
+        answer = opened.whatif(add=5, like="lnx1", thresholds={"total_util": 90})
+        assert answer.rows(named=True) == told(store, Change.guests(5, "LNX1")).table.to_pylist()
+        with pytest.raises(CpmonError, match="not one change"):
+            opened.whatif(add=5)
