@@ -31,6 +31,7 @@ TIMER = 0x7FFF_FFFF_0000_0000
 SECOND = 4_096_000_000
 DEDICATED, CAPPED, ONLINE, CAPPED_204 = 0x80, 0x20, 0x20, 0x40
 """LCUCFLGS as inferred, and as DIAGNOSE X'204' has it."""
+POOLS = "PHYSICAL_PROCESSORS"
 MINUTES = 4
 MIXED = Path(__file__).parents[1] / "generate" / "mixed-engines.toml"
 
@@ -133,6 +134,14 @@ def by_minute(con: duckdb.DuckDBPyConnection, column: str, name: str, kind: str)
     return [value for (value,) in rows]
 
 
+def pool(con: duckdb.DuckDBPyConnection, columns: str) -> list[Any]:
+    """Columns of the physical CPs, sample by sample."""
+    return con.execute(
+        f"SELECT {columns} FROM physical_processors_by_time"
+        " WHERE processor_type = 'CP' ORDER BY interval_end"
+    ).fetchall()
+
+
 def test_the_example_of_esalpars_prints(tmp_path: Path) -> None:
     dumped = write_run(load_scenario(MIXED), "MIXED", tmp_path, intervals=5)
     store = Store(tmp_path / "store", create=True)
@@ -196,6 +205,16 @@ def test_each_type_is_a_line_of_its_own(tmp_path: Path) -> None:
     assert found["PROD", "CP"]["physical_util"] == pytest.approx(1.2 / 2)
     assert found["PROD", "IFL"]["physical_util"] == pytest.approx(0.9 / 2)
     assert found["SPEC", "zAAP"]["entitlement"] == 1
+    pools = {row["processor_type"]: row for row in report(con, POOLS).table.to_pylist()}
+    assert {
+        kind: (row["processors"], row["partitions"], row["busy_processors"], row["pool_util"])
+        for kind, row in pools.items()
+    } == {
+        "CP": (2, 2, None, None),  # more than there are: not known
+        "IFL": (2, 2, pytest.approx(0.9), pytest.approx(0.45)),
+        "zIIP": (1, 1, pytest.approx(0.25), pytest.approx(0.25)),
+        "zAAP": (1, 1, pytest.approx(0.75), pytest.approx(0.75)),
+    }
     one = report(con, "LPAR", objects={"partition": "PROD"}, by=None)
     assert one.table.column("processor_type").to_pylist() == ["CP", "IFL"] * 3
     assert one.mean == {}  # of two types there is no mean
@@ -540,6 +559,7 @@ def test_entries_that_a_record_states_and_has_not_belong_to_the_partition(tmp_pa
     assert by_minute(con, "logical_processors", "P1", "CP")[-4:] == [4, None, None, None]
     assert by_minute(con, "active_us", "P1", "CP")[-4:] == [120_000_000, None, None, None]
     assert by_minute(con, "dispatched_us", "P1", "CP")[-4:] == [120_000_000, None, None, None]
+    assert pool(con, "partitions, active_us")[-4:] == [(1, 120_000_000), *[(None, None)] * 3]
     (note,) = [note for note in report(con, "LPAR").notes if note.startswith("Blank, left out")]
     assert "processors of a partition are missing (3)" in note
 
@@ -567,6 +587,10 @@ def test_a_partition_that_states_processors_and_has_no_entry_is_not_without_any(
         " WHERE partition_name = 'P2' ORDER BY interval_end"
     ).fetchall()
     assert found[-4:] == [(2, 60_000_000), (None, None), (None, None), (None, None)]
+    assert pool(con, "partitions, logical_processors, active_us")[-4:] == [
+        (2, 4, 120_000_000),
+        *[(None, None, None)] * 3,
+    ]
     (note,) = [note for note in report(con, "LPAR").notes if note.startswith("Blank, left out")]
     assert "processors of a partition are missing (3)" in note
 

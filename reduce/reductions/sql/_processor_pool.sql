@@ -109,6 +109,7 @@ known AS (
               THEN CASE WHEN y.named = 0 THEN m.processors END
               WHEN l.unnamed = 0 AND l.processors >= m.processors
               THEN p.processors END AS processors,
+         t.partitions >= m.partitions AND y.cut = 0 AS is_whole,
          s.dedicated_processors
   FROM compared AS s
   JOIN typed AS y
@@ -141,6 +142,7 @@ pool AS (
          k.processor_type,
          k.weights,
          k.processors,
+         k.is_whole,
          CASE WHEN k.weights > 0 AND k.processors > k.dedicated_processors
               THEN k.processors - k.dedicated_processors
          END AS shared_processors,
@@ -166,6 +168,9 @@ SELECT system,
        -- Those of them that are not dedicated to a partition. NULL where
        -- weights or processors are.
        shared_processors,
+       -- Whether the interval has records of as many partitions as SYTCUG
+       -- counts, with all of their entries.
+       is_whole,
        -- Whether weights and shared processors are those of the previous
        -- sample, and no partition began anew. NULL where one of them is not
        -- known.
