@@ -41,6 +41,7 @@ def outputs_after_batch(site: Site, output: str, status: Status = Status.DONE) -
     return sorted(str(file.relative_to(folder)) for file in folder.rglob("*.*"))
 
 
+@pytest.mark.slow
 def test_a_workbook_leaves_out_reports_of_what_was_not_measured(site: Site):
     site.put(FIRST.name, FIRST.data)
     output = 'report = ["EVENTS", "PROCESSORS_BY_TIME", "LPAR"]\npath = "out/{date}.xlsx"'
@@ -50,6 +51,7 @@ def test_a_workbook_leaves_out_reports_of_what_was_not_measured(site: Site):
     assert sheets == ["EVENTS", "PROCESSORS_BY_TIME"]
 
 
+@pytest.mark.slow
 def test_a_day_outside_of_the_shift_has_no_file_and_no_trouble(site: Site):
     site.put(FIRST.name, FIRST.data)
     shift = '[shifts.own]\nfrom = "08:00"\nto = "18:00"\n'
@@ -57,6 +59,7 @@ def test_a_day_outside_of_the_shift_has_no_file_and_no_trouble(site: Site):
     assert site.history[0]["trouble"] == [] and site.state["open"] == {}
 
 
+@pytest.mark.slow
 def test_a_day_whose_report_failed_is_written_when_the_settings_are_corrected(site: Site):
     site.put(FIRST.name, FIRST.data)
     (site.folder / "file").touch()
@@ -164,6 +167,7 @@ def test_pages_that_come_out_the_same_keep_their_time(site: Site):
     assert [(out / name).stat().st_mtime_ns for name in before] == times
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_reports")
 def test_a_page_of_somebody_above_the_days_is_left_alone(site: Site):
     site.put(FIRST.name, FIRST.data)

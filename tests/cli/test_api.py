@@ -111,6 +111,7 @@ def test_importing_cpmon_imports_no_library():
     assert subprocess.run(words, capture_output=True, check=True).stdout == b"set()\n"
 
 
+@pytest.mark.slow
 def test_a_program_ends_without_complaints_of_libraries():
     """The fault: DuckDB listed what had not been let go, after each program that made a report."""
     code = f"import cpmon; cpmon.read({str(DUMP)!r}).report('PROCESSORS')"
@@ -205,6 +206,7 @@ def test_a_store_answers_what_the_commands_print(cpmon: Cpmon, perf: Path):
     assert raised.value.code == "run-outside-span"
 
 
+@pytest.mark.slow
 def test_a_chart_is_one_of_altair(perf: Path):
     chart = api.open(perf).chart("PROCESSORS_BY_TIME", run="2600NP", columns=["total_util"])
     spec = chart.to_dict()
@@ -266,6 +268,7 @@ def test_an_answer_is_asked_when_it_is_collected(perf: Path):
         api.open(perf).lazy("SELECT * FROM nothere")
 
 
+@pytest.mark.slow
 def test_several_dumps_are_read_as_one():
     other = ROOT / "sample-data" / "linux-dasd-mdc" / "M11.mon.zst"
     with api.read([DUMP, other], ["sytrsp"]) as both, api.read(other, ["sytrsp"]) as one:

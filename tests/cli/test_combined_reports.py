@@ -60,6 +60,7 @@ def test_a_report_of_systems_has_the_lines_of_each(rows: Any, cpmon: Cpmon, flee
     assert cpmon("report", SUMMARY, "--system", "Q*", "--store", fleet).status is Status.USAGE
 
 
+@pytest.mark.slow
 def test_the_greatest_are_those_of_all_systems(rows: Any):
     one_by_one = [line for name in DUMPS for line in rows(UTIL, "--system", name)]
     whole = rows(UTIL, "--system", "*", "--top", 3)
@@ -86,6 +87,7 @@ def test_a_total_over_systems_is_of_sums_alone(cpmon: Cpmon, rows: Any, fleet: P
     assert total.split() == ["Total", f"{seconds:.2f}"]
 
 
+@pytest.mark.slow
 def test_a_system_without_lines_is_named(cpmon: Cpmon, fleet: Path):
     words = ("report", SUMMARY, "--system", "*", "--since", "2003-01-01", "--store", fleet)
     text = cpmon(*words, "--by", "1d").text
@@ -129,6 +131,7 @@ def test_metrics_of_several_systems(rows: Any):
     assert by_system(lines, "PRODB") == alone
 
 
+@pytest.mark.slow
 def test_programs_ask_the_same(rows: Any, fleet: Path):
     store = library.open(fleet)
     frame = store.report(["total_util", "steal_rate"], system="*", by="1d", statistics="max")

@@ -284,6 +284,7 @@ def test_two_queries_at_once_are_refused(cpmon: Cpmon, perf: Path):
     assert answer.status is Status.USAGE and "one query at a time" in answer.err
 
 
+@pytest.mark.slow
 def test_a_run_can_be_defined_and_is_then_reported(cpmon: Cpmon, dumps: list[Path], store: Path):
     cpmon("ingest", dumps[0], "--store", store)
     answer = cpmon(

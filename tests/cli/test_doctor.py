@@ -144,6 +144,7 @@ def archive() -> bytes:
     return out.getvalue()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("form", "damage"),
     [("text", "FLIP-BITS"), ("markdown", "REPEAT-FRAMES"), ("json", "WRONG-DOMAIN")],

@@ -57,6 +57,7 @@ def loop(folder: Path, cpmon: Cpmon) -> Path:
     return store
 
 
+@pytest.mark.slow
 def test_times_are_those_of_the_zone_of_the_only_system(
     loop: Path, cpmon: Cpmon, tmp_path: Path
 ) -> None:
@@ -108,6 +109,7 @@ def test_the_text_tells_what_is_not_known(loop: Path, cpmon: Cpmon) -> None:
     assert "The layout of USEACT (4.3), on which this rests, is inferred." in answer.text
 
 
+@pytest.mark.slow
 def test_no_exception_is_no_warning(loop: Path, cpmon: Cpmon) -> None:
     for narrowed in (
         ("--until", "2006-10-16T13:00"),
@@ -119,6 +121,7 @@ def test_no_exception_is_no_warning(loop: Path, cpmon: Cpmon) -> None:
         assert "No exceptions" in answer.text
 
 
+@pytest.mark.slow
 def test_own_rules_change_limits_and_add_to_the_shipped_ones(
     loop: Path, cpmon: Cpmon, tmp_path: Path
 ) -> None:

@@ -49,6 +49,7 @@ def users(lines: list[dict[str, Any]]) -> list[str]:
     return [line["userid"] for line in lines]
 
 
+@pytest.mark.slow
 def test_a_line_of_each_object_is_that_of_the_object_alone(rows: Any):
     lines = rows(UTIL, "--by", "15m")
     ends = [line["interval_end"] for line in lines]
@@ -58,6 +59,7 @@ def test_a_line_of_each_object_is_that_of_the_object_alone(rows: Any):
         assert [line for line in lines if line["userid"] == user] == alone
 
 
+@pytest.mark.slow
 def test_the_greatest_are_those_of_the_span_or_of_each_line(rows: Any):
     whole = rows(UTIL, "--sort", "page_rate", "--top", 2)
     of_span = rows(UTIL, "--by", "15m", "--sort", "page_rate", "--top", 2)
@@ -176,6 +178,7 @@ def test_lines_are_ordered_and_columns_chosen(rows: Any, cpmon: Cpmon, lab: Path
         assert cpmon("report", UTIL, *wrong, "--store", lab).status is Status.USAGE
 
 
+@pytest.mark.slow
 def test_the_greatest_lines_of_a_time_are_by_a_column(rows: Any, cpmon: Cpmon, lab: Path):
     every = rows("paging_by_time")
     greatest = sorted(every, key=lambda line: -line["steal_rate"])
@@ -259,6 +262,7 @@ def test_what_is_beyond_a_limit_has_a_mark_without_colours(cpmon: Cpmon, lab: Pa
     assert " 36.78!" in peaks
 
 
+@pytest.mark.slow
 def test_a_terminal_shows_what_fits_and_colours_what_is_beyond_a_limit(lab: Path, tmp_path: Path):
     settings = tmp_path / "cpmon.toml"
     settings.write_text(
@@ -281,6 +285,7 @@ def test_a_terminal_shows_what_fits_and_colours_what_is_beyond_a_limit(lab: Path
     assert "no room for" not in screen([*words, "--wide"], COLUMNS="60").screen
 
 
+@pytest.mark.slow
 def test_what_is_longer_than_a_terminal_is_paged(lab: Path):
     words = [UTIL, "--store", str(lab)]
     assert "     1\tUSER_RESOURCE_UTIL" in screen(words, LINES="20", PAGER="cat -n").screen

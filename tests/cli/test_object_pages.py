@@ -77,6 +77,7 @@ def test_files_of_objects_stay_in_their_folder_and_apart():
     ]
 
 
+@pytest.mark.slow
 def test_the_index_has_a_row_a_day_and_a_cell_an_hour(cpmon: Cpmon, perf: Path, tmp_path: Path):
     answer = cpmon(*PAGES, "--tz", "Etc/GMT-2", "--store", perf, "-o", tmp_path)
     assert answer.status == Status.DONE, answer.err

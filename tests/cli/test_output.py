@@ -79,6 +79,7 @@ def near(rows: list[dict[str, Any]]) -> list[Any]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_format_carries_the_same_rows(
     name: str, cpmon: Cpmon, lines: Lines, frame_of: Callable[[str], pl.DataFrame]

@@ -227,6 +227,7 @@ def test_rules_and_outputs_of_batches_name_it(
     ]
 
 
+@pytest.mark.slow
 def test_a_metric_of_runs_is_compared(site: Path, perf: Path, cpmon: Cpmon):
     (site / "reports/runs.toml").write_text(
         '[[metric]]\nname = "own_rate"\nviews = ["run_summary"]\nkind = "ratio"\n'
@@ -260,6 +261,7 @@ def test_a_copy_is_read_in_the_folder_in_which_it_was_made(
     assert answer.status is Status.DONE, answer.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "old", "new", "place", "found"),
     [

@@ -161,6 +161,7 @@ def night(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("zone", "twice"),
     [
@@ -181,6 +182,7 @@ def test_times_that_the_clocks_show_twice_have_their_offset(
         assert lines(cpmon, "--store", night, "--tz", zone, "--since", time) == every[at + 1 :]
 
 
+@pytest.mark.slow
 def test_hours_of_a_night_in_which_clocks_are_put_back_are_lines_of_their_own(
     cpmon: Cpmon, night: Path
 ):
@@ -190,6 +192,7 @@ def test_hours_of_a_night_in_which_clocks_are_put_back_are_lines_of_their_own(
         assert all(":00:00" in line[1] or "T020000" in line[0] for line in every)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["report", "exceptions", "validate"])
 def test_a_span_says_which_of_two_times_it_begins_at(
     cpmon: Cpmon, night: Path, tmp_path: Path, command: str
@@ -227,6 +230,7 @@ def of_zone(folder: Path, seconds: int) -> Path:
     return root
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("seconds", "name", "since", "last"),
     [(19_800, "GMT+05:30", "15:32", "15:33:00"), (-18_000, "GMT-05:00", "05:02", "05:03:00")],
@@ -272,6 +276,7 @@ def test_a_span_without_events_is_an_empty_answer(cpmon: Cpmon, perf: Path):
     assert "no measured interval" in unmeasured.err
 
 
+@pytest.mark.slow
 def test_charges_say_what_the_counters_prove_across_a_gap(cpmon: Cpmon, tmp_path: Path):
     lab = Path(__file__).resolve().parents[2] / "sample-data" / "small-lab" / "LAB.mon.zst"
     whole = ("--until", "2003-05-06T10:00")
@@ -291,6 +296,7 @@ def test_charges_say_what_the_counters_prove_across_a_gap(cpmon: Cpmon, tmp_path
     assert 0 <= totals[0] - totals[1] < 0.1
 
 
+@pytest.mark.slow
 def test_the_gap_of_one_user_is_that_of_the_user(cpmon: Cpmon, tmp_path: Path):
     lab = Path(__file__).resolve().parents[2] / "sample-data" / "small-lab" / "LAB.mon.zst"
     for number, part in enumerate(

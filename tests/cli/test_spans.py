@@ -112,6 +112,7 @@ def test_a_run_without_an_interval_is_refused(cpmon: Cpmon, store: Path):
     assert cpmon(*words, "--since", "yesterday", "--until", "now").status is Status.USAGE
 
 
+@pytest.mark.slow
 def test_a_run_is_removed_and_its_dump_stays(cpmon: Cpmon, store: Path):
     words = ("runs", "--store", store)
     for name in ("a/b", "other"):

@@ -78,6 +78,7 @@ def test_widths_are_those_of_the_first_thousand_rows(perf: Path):
     assert lines[-1] == "longer  1"
 
 
+@pytest.mark.slow
 def test_a_limit_of_memory_holds_for_a_sort_that_needs_more(perf: Path, tmp_path: Path):
     report = tmp_path / "peak"
 

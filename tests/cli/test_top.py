@@ -166,6 +166,7 @@ def test_enter_shows_an_object_over_time_and_e_explains(lab: Remembered):
     drive(lab, act)
 
 
+@pytest.mark.slow
 def test_every_subject_is_shown_even_without_records(lab: Remembered):
     async def act(app: TopScreen, pilot: Pilot[None]) -> None:
         for number in "123456":

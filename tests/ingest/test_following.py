@@ -130,6 +130,7 @@ def test_rows_of_any_dump_are_those_of_ingest(scenario: Scenario, tmp_path: Path
         assert tables(store) == whole
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_relations_over_parts_are_those_over_the_whole(
     seed: int, generated: bytes, store: Store, tmp_path: Path
@@ -165,6 +166,7 @@ def test_who_follows_on_lands_nothing_twice(form: str, store: Store, tmp_path: P
     assert relations(store) == relations(ingested(tmp_path, b"".join(data)))
 
 
+@pytest.mark.slow
 def test_parts_of_a_day_are_put_together(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

@@ -11,6 +11,7 @@ from cpmon.store import Store
 from tests.faults.conftest import dump_of
 
 
+@pytest.mark.slow
 def test_dumps_land_at_once_as_they_do_one_by_one(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):

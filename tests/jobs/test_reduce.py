@@ -114,6 +114,7 @@ def test_what_is_kept_has_the_keys_that_order_its_rows(complete: Store):
             assert connection.sql(again).fetchall() == [], view.name
 
 
+@pytest.mark.slow
 def test_patterns_and_days_choose_units(place: Path, capsys: pytest.CaptureFixture[str]):
     words = ["reduce", *FEW, "--store", str(place), "--system", "*B", "--since", "2003-05-07"]
     assert run([*words, "--until", "2003-05-08"]) == Status.DONE

@@ -33,6 +33,7 @@ def con(empty: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
     return empty
 
 
+@pytest.mark.slow
 def test_busy_is_of_the_samples_of_the_interval(con: duckdb.DuckDBPyConnection):
     rows = con.execute(
         "SELECT channel, seconds, samples, busy_samples, busy_share FROM channels_by_time"

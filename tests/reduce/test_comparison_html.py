@@ -101,6 +101,7 @@ def table(run: str, *, title: str = "Mine", label: str = "Total", note: str = ""
     return render_comparison(compare(con, spec), "html")
 
 
+@pytest.mark.slow
 def test_a_table_has_its_runs_values_ratios_and_claims() -> None:
     page = Page(table("R1"))
     assert page.rows == [

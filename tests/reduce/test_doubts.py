@@ -480,6 +480,7 @@ def steady(landed: Landed) -> ReportResult:
     return of_guest(landed, LAB)
 
 
+@pytest.mark.slow
 def test_a_guest_that_was_booted_again_has_no_rates_across_it(landed: Landed, steady: ReportResult):
     """Its counters begin at 0 behind the second sample, and count on as they would have."""
     data = bytearray(LAB)

@@ -268,6 +268,7 @@ def test_dedicated_processors_take_no_part_in_weights(
     assert (shared["is_dedicated"], shared["weight_share"], shared["entitlement"]) == (False, 1, 1)
 
 
+@pytest.mark.slow
 def test_without_the_types_of_all_physical_processors_nothing_is_a_share_of_them(
     tmp_path: Path,
 ) -> None:
@@ -483,6 +484,7 @@ def suspended(folder: Path, *kinds: int) -> dict[str, float | None]:
     }
 
 
+@pytest.mark.slow
 def test_the_time_that_the_own_partition_was_not_dispatched_is_of_its_types(
     tmp_path: Path,
 ) -> None:

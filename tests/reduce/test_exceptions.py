@@ -37,6 +37,7 @@ def spans(rows: list[dict[str, Any]]) -> list[tuple[str, datetime, datetime]]:
     return [(row["object"], row["first_interval"], row["last_interval"]) for row in rows]
 
 
+@pytest.mark.slow
 def test_an_episode_has_its_ends_the_worst_value_and_the_record_that_says_it(
     con: duckdb.DuckDBPyConnection,
 ) -> None:

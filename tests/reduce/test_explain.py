@@ -215,6 +215,7 @@ def test_what_a_metric_rests_on_is_a_record_of_its_reduction() -> None:
         assert {record.lower() for record in subject.rests.values()} <= tables_of(subject.view)
 
 
+@pytest.mark.slow
 def test_an_object_with_an_unknown_value_contributes_nothing(tmp_path: Path) -> None:
     """In the last minute STOPPED uses nothing, ABSENT has no record, and what FELL counts fell."""
     users, last = ("STOPPED", "ABSENT", "FELL"), 41
@@ -261,6 +262,7 @@ def test_hours_of_other_days_are_those_of_the_zone(tmp_path: Path) -> None:
     assert line.value > 80 and line.usual < 20
 
 
+@pytest.mark.slow
 def test_a_damaged_dump_gives_no_metric_and_names_the_loss(tmp_path: Path) -> None:
     with connect(landed(tmp_path, *sample("bad-day", "BADDAY")), reductions()) as con:
         found = explain(con, run="BADDAY")

@@ -456,6 +456,7 @@ def test_a_page_says_that_not_all_events_may_be_marked():
     assert said not in page(window, marks=(mark,) * (MOST_MARKS - 1))
 
 
+@pytest.mark.slow
 def test_a_report_with_too_many_lines_is_thinned_and_then_cut_with_a_note(
     con: duckdb.DuckDBPyConnection, window: Window
 ):

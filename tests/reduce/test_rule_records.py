@@ -63,6 +63,7 @@ def scope(system: str | None, first: date) -> dict[str, Any]:
     return {"system": system, "since": since, "until": since + timedelta(days=1)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("system", "day", "met"),
     [
@@ -87,6 +88,7 @@ def rows(con: duckdb.DuckDBPyConnection) -> int:
     return int(found)
 
 
+@pytest.mark.slow
 def test_only_rules_that_need_no_more_are_asked_by_the_samples_of_the_span(
     con: Connection,
 ):

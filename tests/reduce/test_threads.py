@@ -146,6 +146,7 @@ def test_160_threads_of_80_cores_that_a_second_record_continues(tmp_path: Path) 
     assert line["total_util"] == pytest.approx(159 / 2 / 200)
 
 
+@pytest.mark.slow
 def test_the_three_sets_of_times_of_users(tmp_path: Path) -> None:
     def user(second: float, name: str, cpu: int, raw: float, mt1: float, pro: float) -> bytes:
         """USEACT of a virtual processor: seconds in each set since second 60."""

@@ -39,6 +39,7 @@ from tests.waiting import wait_until
 SLOW = "select sum(a.range * b.range) from range(100000) a, range(10000000) b"
 
 
+@pytest.mark.slow
 def test_the_index_links_to_pages_that_are_those_of_report_html(server: Server):
     index = server.get("")
     assert index.status == 200

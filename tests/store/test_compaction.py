@@ -413,6 +413,7 @@ def test_polars_reads_the_files_of_months(store: Store):
             assert ordered(read.to_arrow(), select(table)) == expected.fetchall(), table
 
 
+@pytest.mark.slow
 def test_an_export_to_iceberg_becomes_right_again(store: Store, tmp_path: Path):
     folder = tmp_path / "iceberg"
     export(store, folder)

@@ -125,6 +125,7 @@ def test_it_is_short_and_imports_nothing_of_cpmon():
     assert len(text.splitlines()) <= 60
 
 
+@pytest.mark.slow
 def test_the_stores_have_files_to_choose_from(stores: dict[str, Store]):
     killed = stores["reduced again, and killed"]
     hours = [entry for entry in Entries(killed).of(RESULTS[0]) if entry.level == "hour"]

@@ -150,6 +150,7 @@ def site(
     return Site(cpmon, store, whole.folder, whole.names)
 
 
+@pytest.mark.slow
 @trials((PLACES[1], "one table of a month that one dump has"), (PLACES[0], "its folder"))
 def test_what_is_missing_is_named_and_lands_again(site: Site, lost: str):
     place, file, lacking = LOST[lost]

@@ -205,6 +205,7 @@ def test_entries_that_are_lost_are_made_from_their_files(store: Store, damage: s
     assert shown(store) == before
 
 
+@pytest.mark.slow
 def test_files_of_a_killed_process_have_no_entry_and_are_computed_again(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ):

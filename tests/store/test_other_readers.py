@@ -158,6 +158,7 @@ def landed(store: Store) -> list[str]:
     return sorted(store.tables() & schemas().keys())
 
 
+@pytest.mark.slow
 def test_polars_reads_what_the_views_show(store: Store, con: duckdb.DuckDBPyConnection):
     assert len(landed(store)) > 30
     for table in landed(store):
@@ -168,6 +169,7 @@ def test_polars_reads_what_the_views_show(store: Store, con: duckdb.DuckDBPyConn
         assert ordered(rows.to_arrow(), select(table)) == monitor(con, table), table
 
 
+@pytest.mark.slow
 def test_pyiceberg_reads_what_the_views_show(
     store: Store, exported: Path, con: duckdb.DuckDBPyConnection
 ):

@@ -102,6 +102,7 @@ def two_days(store: Store, tmp_path: Path) -> Store:
     return store
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_reported_and_nothing_half_written_is_kept(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

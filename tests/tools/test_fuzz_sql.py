@@ -15,6 +15,7 @@ from tools import fuzz_sql
 TEXTS = 800
 
 
+@pytest.mark.slow
 def test_no_text_changes_anything_but_its_answer(tmp_path: Path):
     fuzzer = fuzz_sql.Fuzzer(tmp_path, seed=1)
     assert fuzzer.run(range(TEXTS)) == []

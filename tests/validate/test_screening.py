@@ -68,6 +68,7 @@ def judge_all(self: Screening, layout: Layout) -> Screened:
     return Screened(None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_suspects_have_all_that_breaks_a_rule(
     con: Connection,

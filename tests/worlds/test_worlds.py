@@ -102,6 +102,7 @@ def test_a_random_world_is_one_that_a_scenario_can_describe(kind: str):
         parse_scenario(random_world(seed, [kind]).text, "world.toml")
 
 
+@pytest.mark.slow
 def test_the_last_blocks_of_a_guest_that_logs_off_name_what_they_are_about(tmp_path: Path):
     world = World("W", events=({"kind": "logoff", "at_s": 90, "users": "LINUX001"},))
     written = write_run(parse_scenario(world.text, "world.toml"), "A", tmp_path / "run")
