@@ -9,7 +9,6 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 from zoneinfo import ZoneInfo
 
-from ..config import Settings
 from ..config.moments import find_zone, parse_line_length
 from ..core.errors import CpmonError, unknown
 from ..core.sql import name as quoted
@@ -23,19 +22,19 @@ from ..reduce.reports.report_text import render_report
 from ..reduce.rules.exceptions import Exceptions, exceptions
 from ..reduce.rules.rendering import render_findings
 from ..reduce.rules.rule import Severity
-from ..store import Store
 from ..store.answers import ask
 from ..store.connection import Connection
 from ..store.measured.runs import measured_system
 from .selection import (
     Departure,
-    Search,
+    SearchOptions,
     Selection,
     documented,
     with_grace,
     with_objects,
     with_times,
 )
+from .site_store import SiteStore
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -55,8 +54,7 @@ class Answers(ABC):
     unrounded and in the units that the columns' meanings name, times are UTC.
     """
 
-    _settings: Settings
-    _store: Store
+    _site: SiteStore
     _bounds: Mapping[str, datetime] = {}
     """`since` and `until` of answers that name none."""
 
@@ -157,7 +155,7 @@ class Answers(ABC):
                 ) from None
         with self._connected() as connection:
             names = [name] if isinstance(name, str) else name
-            (found,) = combined_reports(connection, names, **given, settings=self._settings)
+            (found,) = combined_reports(connection, names, **given, settings=self._site.settings)
             return found
 
     @documented(Departure)
@@ -179,21 +177,21 @@ class Answers(ABC):
         found = self._explain(selection)
         return render_explanation(found, "text", zone, _checked_top(top)).decode()
 
-    @documented(Search)
-    def exceptions(self, **selection: Unpack[Search]) -> pl.DataFrame:
+    @documented(SearchOptions)
+    def exceptions(self, **selection: Unpack[SearchOptions]) -> pl.DataFrame:
         """What should not be, by rules: a row an episode, the worst severity first, then by time.
 
         `value` is the worst one, in `unit`.
 
         Args:
-            selection: see `Search`.
+            selection: see `SearchOptions`.
 
         Raises:
             CpmonError: a name is unknown, or no interval is in the span.
         """
         return as_frame(self._exceptions(selection).table)
 
-    def exceptions_text(self, **selection: Unpack[Search]) -> str:
+    def exceptions_text(self, **selection: Unpack[SearchOptions]) -> str:
         """The same as `cpmon exceptions` prints it, with what could not be judged."""
         zone = self._zone(selection.get("system"), selection.get("run"))
         return render_findings(self._exceptions(selection), "text", zone.key).decode()
@@ -203,19 +201,19 @@ class Answers(ABC):
         given["moment"] = given.pop("at", None)
         zone = self._zone(given.get("system"), given.get("run"))
         with self._connected() as connection:
-            return explain(connection, **given, zone=zone, settings=self._settings)
+            return explain(connection, **given, zone=zone, settings=self._site.settings)
 
-    def _exceptions(self, selection: Search) -> Exceptions:
+    def _exceptions(self, selection: SearchOptions) -> Exceptions:
         given = with_grace({**self._bounds, **selection})
         severity = given.get("severity", Severity.INFO)
         if severity not in [*Severity]:
             raise unknown("severity", severity, [*Severity])
         given["severity"] = Severity(severity)
         with self._connected() as connection:
-            return exceptions(connection, **given, settings=self._settings)
+            return exceptions(connection, **given, settings=self._site.settings)
 
     def _zone(self, system: str | None, run: str | None) -> ZoneInfo:
-        return find_zone(self._settings.zone(measured_system(self._store, system, run)))
+        return find_zone(self._site.settings.zone(measured_system(self._site.store, system, run)))
 
 
 def _combinable(spec: dict[str, Any]) -> dict[str, Any]:

@@ -18,17 +18,15 @@ from ..config import Settings, read_settings
 from ..core.errors import unknown
 from ..core.grace_period import bounds_of_ends
 from ..ingest.landing import ingest
-from ..reduce.reductions.reductions import reductions
 from ..reduce.reports.cells import utc
 from ..schemas.layout import Kind
 from ..schemas.registry import tables
 from ..schemas.registry import use as use_layouts
-from ..store import Store
-from ..store.connection import Connection, connect
-from ..store.sandbox.sandbox import Limits
+from ..store.connection import Connection
 from ..store.sql.scope import ALL, Scope
 from .answers import Answers, answer, as_frame, in_utc
 from .selection import with_times
+from .site_store import SiteStore
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -165,17 +163,16 @@ class Dump(Answers, Mapping[str, Records]):
         use_layouts(None)  # not those of a store that was open before
         with ExitStack() as closing:
             folder = _Folder()
-            store = Store(Path(folder.path, "store"), create=True)
+            self._site = SiteStore(Path(folder.path, "store"), site, create=True)
             paths = [path] if isinstance(path, str | Path) else list(path)
             for each in paths:
                 ingest(
                     each,
-                    store,
+                    self._site.store,
                     release=release,
                     fallback_release=site.release(None),
                     accept_damage=accept_damage,
                 )
-            self._settings, self._store = site, store
             times = with_times({"since": since, "until": until})
             self._bounds = {name: time for name, time in times.items() if time}
             self.connection = closing.enter_context(self._connected())
@@ -220,8 +217,7 @@ class Dump(Answers, Mapping[str, Records]):
         return len(self._records)
 
     def _connected(self) -> Connection:
-        limits = Limits(self._settings.memory_limit, self._settings.threads)
-        return connect(self._store, reductions(), limits)
+        return self._site.connect()
 
     def sql(self, query: str, **parameters: Any) -> DataFrame:
         """The answer of a query, as of `cpmon query`; parameters by name, as `$top`.

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from ..config import read_settings
-from ..config.definitions import use
 from ..core.errors import CpmonError
 from ..core.text import counted
 from ..ingest.landing import ingest
@@ -18,16 +17,12 @@ from ..reduce.compare import compare, compare_runs, measure_parts
 from ..reduce.engine.reducing import reduce
 from ..reduce.forecast import Forecast, forecast
 from ..reduce.metrics.report_set import reports
-from ..reduce.reductions.reductions import reductions
 from ..reduce.reports.report_text import render_report
-from ..schemas.registry import use as use_layouts
-from ..store import Store
 from ..store.answers import relations
-from ..store.connection import Connection, connect
-from ..store.format.kept_layouts import layouts_of
-from ..store.sandbox.sandbox import Limits
+from ..store.connection import Connection
 from .answers import Answers, answer, as_frame
 from .selection import Future, documented, with_objects, with_times
+from .site_store import SiteStore
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -43,8 +38,9 @@ class OpenStore(Answers):
     ) -> None:
         """Opens a store; see `open`."""
         self.path = Path(path)
-        self._settings = read_settings(self.path, Path(config) if config else None)
-        self._store = Store(self.path, create=create)
+        settings = read_settings(self.path, Path(config) if config else None)
+        self._site = SiteStore(self.path, settings, create=create)
+        self._store = self._site.store  # there must be one
 
     def __repr__(self) -> str:
         with suppress(CpmonError, OSError):  # it may be gone
@@ -66,7 +62,7 @@ class OpenStore(Answers):
     @property
     def reports(self) -> list[str]:
         """The names of the reports, also of those of the site."""
-        self._use_definitions()
+        self._site.use()
         return sorted(reports())
 
     def _repr_html_(self) -> str:
@@ -86,16 +82,10 @@ class OpenStore(Answers):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _use_definitions(self) -> None:
-        """Uses the layouts, reports and metrics of this store: a process has one set of them."""
-        use_layouts(layouts_of(self.path))
-        use(self._settings.definitions)
-
     @contextmanager
     def _connected(self) -> Iterator[Connection]:
-        self._use_definitions()
-        limits = Limits(self._settings.memory_limit, self._settings.threads)
-        with connect(self._store, reductions(), limits) as connection:
+        self._site.use()
+        with self._site.connect() as connection:
             yield connection
 
     def sql(self, query: str, **parameters: Any) -> pl.DataFrame:
@@ -169,7 +159,7 @@ class OpenStore(Answers):
                 )
             given["by"] = lengths[text]
         with self._connected() as connection:
-            return forecast(connection, metric, **given, settings=self._settings)
+            return forecast(connection, metric, **given, settings=self._site.settings)
 
     def ingest(self, dump: str | Path, *, system: str | None = None, release: str = "") -> str:
         """Land a dump; one that landed before is left as it is.
@@ -185,8 +175,8 @@ class OpenStore(Answers):
         Raises:
             CpmonError: it is no monitor data, most of it is lost, or the store cannot be written.
         """
-        self._use_definitions()
-        fallback = self._settings.release(system)
+        self._site.use()
+        fallback = self._site.settings.release(system)
         landed = ingest(
             dump, self._store, system=system, release=release, fallback_release=fallback
         )
@@ -198,8 +188,8 @@ class OpenStore(Answers):
         Raises:
             CpmonError: a name is unknown, or a computation failed; the others are kept.
         """
-        self._use_definitions()
-        reduce(self._store, names, self._settings)
+        self._site.use()
+        reduce(self._store, names, self._site.settings)
 
 
 def open(store: str | Path, *, config: str | Path | None = None, create: bool = False) -> OpenStore:

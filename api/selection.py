@@ -80,7 +80,7 @@ class Departure(TypedDict, total=False):
     against: str
 
 
-class Search(TypedDict, total=False):
+class SearchOptions(TypedDict, total=False):
     """Where exceptions are looked for; everywhere by default.
 
     Attributes:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -15,12 +15,12 @@ from typing import Any
 
 from ..config import Settings
 from ..core.errors import NothingToReportError, StoreError
+from ..ingest.following import followed
 from ..ingest.landing import Landed
-from ..reduce.reductions.reductions import reductions
+from ..reduce.live import LiveConnection
 from ..reduce.rules.exceptions import exceptions
 from ..store import Store
-from ..store.connection import connect, point
-from ..store.sandbox.sandbox import Limits
+from ..store.connection import point
 from ..store.sql.scope import Scope
 
 BEGIN, END = "begin", "end"
@@ -36,21 +36,35 @@ class Alerts:
     """The exceptions of a store, told to a file as they begin and end."""
 
     def __init__(self, store: Store, settings: Settings, file: Path) -> None:
-        """Reads what the file has told.
+        """Reads what the file has told, or begins it.
 
         Raises:
-            StoreError: it cannot be read.
+            StoreError: it cannot be used.
         """
+        self._live = LiveConnection(store, settings, threads=1)
         self._store, self._settings, self._file = store, settings, file
         self._told: dict[Key, str] = {}
         self._since: dict[str, datetime] = {}
+        self._has_told = file.exists()
         try:
-            lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+            file.touch()
+            lines = file.read_text(encoding="utf-8").splitlines()
         except (OSError, UnicodeDecodeError) as error:
-            raise self._refused(error) from None
+            raise refused(file, error) from None
         for line in lines:
             with suppress(ValueError, KeyError):  # the last one may be cut, and is told again
                 self._note(json.loads(line))
+
+    def catch_up(self) -> None:
+        """Tell what a kill kept from being told, if the file is not a new one.
+
+        Raises:
+            as `landed`.
+        """
+        lasts = {about["system"]: about["last_tod"] for about in followed(self._store)}
+        for system, last in lasts.items() if self._has_told else ():
+            if last is not None:
+                self._tell([*self._events(system, datetime.fromisoformat(last))])
 
     def landed(self, landed: Landed) -> None:
         """Judge the intervals of a part that has landed.
@@ -62,7 +76,14 @@ class Alerts:
         if not landed.about["intervals"]:
             return
         first = datetime.fromisoformat(landed.about["first_interval_end"])
-        events = [*self._events(landed.system, first)]
+        self._tell([*self._events(landed.system, first)])
+
+    def _tell(self, events: Sequence[dict[str, Any]]) -> None:
+        """Append events to the file.
+
+        Raises:
+            StoreError: it cannot be written.
+        """
         if not events:
             return
         lines = "".join(json.dumps(event, default=str) + "\n" for event in events)
@@ -74,7 +95,7 @@ class Alerts:
                 out.flush()
                 os.fsync(out.fileno())
         except OSError as error:
-            raise self._refused(error) from None
+            raise refused(self._file, error) from None
         for event in events:
             self._note(event)
 
@@ -82,8 +103,7 @@ class Alerts:
         """What begins and ends by what has landed from a time on, in order."""
         still = [datetime.fromisoformat(str(key[-1])) for key in self._begun(system)]
         since = min([self._since.get(system, first - REACH), first, *still]) - MARGIN
-        limits = Limits(self._settings.memory_limit, self._settings.threads)
-        with connect(self._store, reductions(), limits) as connection:
+        with self._live.current() as connection:
             try:
                 found = exceptions(
                     connection, system=system, since=since, settings=self._settings
@@ -114,15 +134,17 @@ class Alerts:
             written.seek(-1, os.SEEK_END)
             return written.read() == b"\n"
 
-    def _refused(self, error: Exception) -> StoreError:
-        return StoreError(
-            "the file of alerts cannot be used",
-            code="alerts-file-unusable",
-            place=str(self._file),
-            found=str(error),
-            effect="what landed is in the store; no more alerts are told",
-            remedy="name another file with --alerts",
-        )
+
+def refused(file: Path, error: Exception) -> StoreError:
+    """The error for a file of alerts, or one beside it, that cannot be used."""
+    return StoreError(
+        "the file of alerts cannot be used",
+        code="alerts-file-unusable",
+        place=str(file),
+        found=str(error),
+        effect="what landed is in the store; no more alerts are told",
+        remedy="name another file with --alerts",
+    )
 
 
 def _key(row: dict[str, Any]) -> Key:

@@ -7,30 +7,34 @@ report has a total. What is not known has no sample, and no figure outlives the 
 
 from __future__ import annotations
 
+import copy
+import itertools
+import math
+import socket
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from prometheus_client import CollectorRegistry, Metric, start_http_server
+from prometheus_client import Metric
+from prometheus_client.openmetrics.exposition import CONTENT_TYPE_LATEST
 
 from ..config import Settings
 from ..core.errors import CpmonError, NothingToReportError
 from ..ingest.findings import FindingSeverity
 from ..ingest.landing import Landed
-from ..reduce.metrics.metric import FIGURES, TIME, ReportColumn
+from ..reduce.live import LiveConnection, intervals_since
+from ..reduce.metrics.metric import FIGURES, ReportColumn
 from ..reduce.metrics.report_set import metric_of
-from ..reduce.reductions.reductions import reductions
 from ..reduce.reports.cells import cell_text
 from ..reduce.reports.report import ReportResult, report
-from ..reduce.reports.report_sql import BEGIN
 from ..store import Store
-from ..store.connection import connect
-from ..store.sandbox.sandbox import Limits
-from .metrics import family
+from .metrics import END, family, openmetrics
 
 SYSTEM = "system"
 SUBJECTS = {
@@ -115,12 +119,14 @@ class LiveMetrics:
     """
 
     def __init__(self, store: Store, settings: Settings, top: int) -> None:
-        self._store, self._settings, self._top = store, settings, top
+        self._live = LiveConnection(store, settings, threads=1)
+        self._settings, self._top = settings, top
         self._intervals, self._findings = Counter[str](), Counter[str]()
         self._lasts: dict[str, datetime] = {}
         self._figures: dict[str, tuple[float, list[Metric]]] = {}
         self._has_landed, self._is_over = threading.Event(), False
         self._waiting = dict[str, datetime]()
+        self._rendered = math.inf, END
 
     @contextmanager
     def served(self, address: str, port: int) -> Iterator[None]:
@@ -129,18 +135,17 @@ class LiveMetrics:
         Raises:
             CpmonError: the address cannot be used.
         """
-        registry = CollectorRegistry()
-        registry.register(self)
         try:
-            server, answering = start_http_server(port, address, registry)
+            server = _Server((address, port), _Scrape, self.text)
         except OSError as error:
             raise CpmonError(
                 f"metrics cannot be served at {address}:{port}: {error.strerror}",
                 code="metrics-address-unusable",
                 remedy="choose another port, as --metrics :9118, or an address of this machine",
             ) from None
-        computing = threading.Thread(target=self._compute_on)
-        computing.start()
+        threads = [threading.Thread(target=run) for run in (self._compute_on, server.serve_forever)]
+        for thread in threads:
+            thread.start()
         try:
             yield
         finally:
@@ -148,7 +153,7 @@ class LiveMetrics:
             self._has_landed.set()
             server.shutdown()
             server.server_close()
-            for thread in (computing, answering):
+            for thread in threads:
                 thread.join()
 
     def landed(self, landed: Landed) -> None:
@@ -162,24 +167,37 @@ class LiveMetrics:
             self._lasts[landed.system] = self._waiting[landed.system] = last
             self._has_landed.set()
 
-    def collect(self) -> Iterator[Metric]:
-        """All families, as they are now."""
+    def text(self) -> bytes:
+        """All families as OpenMetrics: the counts as they are, the figures as long as they hold."""
         lasts = {name: last.replace(tzinfo=UTC).timestamp() for name, last in self._lasts.items()}
         findings = {each: self._findings[each] for each in FindingSeverity}
-        for name, meaning, label, values in (
-            ("intervals_total", "Intervals that landed.", "system", self._intervals),
-            ("findings_total", "Findings in them, by severity.", "severity", findings),
-            ("last_interval_timestamp_seconds", "Time of the last record.", "system", lasts),
-        ):
-            yield family(name, meaning, "", [({label: key}, n) for key, n in values.items()])
-        by_name: dict[str, Metric] = {}
-        for until, families in self._figures.values():
-            for each in families if time.monotonic() < until else ():
-                if each.name in by_name:
-                    by_name[each.name].samples += each.samples
-                else:
-                    by_name[each.name] = each
-        yield from by_name.values()
+        counts = [
+            family(name, meaning, "", [({label: key}, n) for key, n in values.items()])
+            for name, meaning, label, values in (
+                ("intervals_total", "Intervals that landed.", "system", self._intervals),
+                ("findings_total", "Findings in them, by severity.", "severity", findings),
+                ("last_interval_timestamp_seconds", "Time of the last record.", "system", lasts),
+            )
+        ]
+        until, figures_text = self._rendered
+        if until <= time.monotonic():
+            _, figures_text = self._render()
+        return openmetrics(counts).removesuffix(END) + figures_text
+
+    def _render(self) -> tuple[float, bytes]:
+        """Render the figures that hold: until when, and their text. A scrape has 50 ms."""
+        now, by_name = time.monotonic(), dict[str, Metric]()
+        held = [each for each in tuple(self._figures.values()) if now < each[0]]
+        for each in itertools.chain.from_iterable(families for _, families in held):
+            joined = copy.copy(by_name.setdefault(each.name, each))
+            if joined.samples is not each.samples:  # of another system
+                joined.samples = [*joined.samples, *each.samples]
+            by_name[each.name] = joined
+        self._rendered = (
+            min((until for until, _ in held), default=math.inf),
+            openmetrics(by_name.values()),
+        )
+        return self._rendered
 
     def compute(self) -> None:
         """Compute the figures of the systems of which intervals have landed."""
@@ -187,8 +205,9 @@ class LiveMetrics:
         for system, last in waiting.items():
             try:
                 self._figures[system] = self._computed(system, last)
-            except CpmonError:  # of the first interval there is nothing to report
+            except CpmonError:  # what is not known has no sample
                 self._figures.pop(system, None)
+        self._render()
 
     def _compute_on(self) -> None:
         while self._has_landed.wait() and not self._is_over:
@@ -197,20 +216,51 @@ class LiveMetrics:
 
     def _computed(self, system: str, last: datetime) -> tuple[float, list[Metric]]:
         """Until when the figures of the last interval hold, by the monotonic clock, and these."""
-        limits = Limits(self._settings.memory_limit, self._settings.threads)
         families = list[Metric]()
-        with connect(self._store, reductions(), limits) as connection:
-            since: Any = last - REACH
-            options: dict[str, Any] = {"system": system, "settings": self._settings}
-            whole = report(connection, SUBJECTS[SYSTEM], since=since, **options)
-            assert whole.covered is not None
-            begin = whole.covered.column(BEGIN)[-1].as_py()
-            end = whole.table.column(TIME)[-1].as_py()
-            middle = begin + (end - begin) / 2  # no other interval ends behind it; begin is rounded
+        with self._live.current() as connection:
+            intervals = intervals_since(connection, system, last - REACH)
+            if not intervals:  # the first one has no rates
+                return 0.0, families
+            interval = intervals[-1]
+            span: dict[str, Any] = {"since": interval.begin, "until": interval.end}
             for subject, name in SUBJECTS.items():
                 try:
-                    result = report(connection, name, since=middle, until=end, **options)
+                    result = report(
+                        connection, name, system=system, settings=self._settings, **span
+                    )
                 except NothingToReportError:
                     continue
                 families += figures(subject, result, self._top)
-        return time.monotonic() + OUTDATED * (end - begin).total_seconds(), families
+        length_s = (interval.end - interval.begin).total_seconds()
+        return time.monotonic() + OUTDATED * length_s, families
+
+
+class _Server(ThreadingHTTPServer):
+    """Answers each request with the text of the moment."""
+
+    def __init__(
+        self,
+        address: tuple[str, int],
+        handler: type[BaseHTTPRequestHandler],
+        text: Callable[[], bytes],
+    ) -> None:
+        self.text = text
+        if ":" in address[0]:
+            self.address_family = socket.AF_INET6
+        super().__init__(address, handler)
+
+
+class _Scrape(BaseHTTPRequestHandler):
+    server: _Server
+
+    def do_GET(self) -> None:
+        """Answer a scrape."""
+        text = self.server.text()
+        self.send_response(HTTPStatus.OK)
+        self.send_header("Content-Type", CONTENT_TYPE_LATEST)
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+    def log_message(self, *_: Any) -> None:
+        """Nothing: there is a scrape every few seconds."""

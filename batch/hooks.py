@@ -10,9 +10,30 @@ import tempfile
 from contextlib import suppress
 from typing import Any
 
-from ..config.settings import BatchSettings
+from ..config import Settings
+from ..config.settings import HOOKS, BatchSettings
+from ..core.errors import CpmonError
 from .log import ascii_line, log
 from .result import BatchResult
+
+
+def refuse_untrusted(settings: Settings) -> None:
+    """Check that commands are named by settings that the user trusts.
+
+    Raises:
+        CpmonError: they are named by those of a store.
+    """
+    hook = next((hook for hook in HOOKS if getattr(settings.batch, hook)), "")
+    if settings.distrust and hook:
+        raise CpmonError(
+            "a store's own settings may not name commands",
+            code="settings-untrusted",
+            place=settings.place(f"batch.{hook}"),
+            found=settings.distrust,
+            effect="nothing was done",
+            remedy="keep the settings outside of the store, or let only its owner write to it and"
+            " name it in trusted_stores of your own settings, ~/.config/cpmon/config.toml",
+        )
 
 
 def run_hook(

@@ -48,9 +48,17 @@ def render_metrics(state: State, result: BatchResult, last_end: datetime | None)
         _family("last_interval_timestamp_seconds", "End of the last interval.", lasts, "system"),
         _family("lag_seconds", "From that to the end of the last run.", lags, "system"),
     ]
+    return openmetrics(families).decode()
+
+
+END = b"# EOF\n"
+
+
+def openmetrics(families: Iterable[Metric]) -> bytes:
+    """Families as OpenMetrics text, up to `END`."""
     registry = CollectorRegistry()
-    registry.register(_Families(families))
-    text: str = generate_latest(registry).decode()  # type: ignore[no-untyped-call]
+    registry.register(_Families([*families]))
+    text: bytes = generate_latest(registry)  # type: ignore[no-untyped-call]
     return text
 
 

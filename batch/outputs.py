@@ -23,7 +23,7 @@ from ..reduce.reports.report_text import render_reports
 from ..reduce.rules.exceptions import exceptions
 from ..reduce.rules.rendering import render_findings
 from .log import ascii_error, error_code, log
-from .plan import Output, folder_above, has_file_per_day, output_path, written_folders
+from .plan import PlannedOutput, folder_above, has_file_per_day, output_path, written_folders
 from .result import BatchResult
 
 Write = Callable[[Path, bytes], None]
@@ -47,7 +47,7 @@ class OutputWriter:
     _systems: dict[Path, str] = field(default_factory=dict)
     _above: set[Path] = field(default_factory=set)
 
-    def run(self, outputs: tuple[Output, ...], changed: Days, result: BatchResult) -> None:
+    def run(self, outputs: tuple[PlannedOutput, ...], changed: Days, result: BatchResult) -> None:
         """Write every output that depends on the changed days of each system."""
         for output in outputs:
             selected = {
@@ -65,7 +65,9 @@ class OutputWriter:
         for folder in sorted(self._above):
             self._write_index(folder, {p for p in pages if folder_above(p) == folder}, result)
 
-    def _write_output(self, output: Output, system: str, day: date, result: BatchResult) -> None:
+    def _write_output(
+        self, output: PlannedOutput, system: str, day: date, result: BatchResult
+    ) -> None:
         path = output_path(output.path, day, system, output.name)
         what = " ".join(filter(None, [output.kind, output.name, system, str(day)]))
         try:
@@ -123,7 +125,7 @@ class OutputWriter:
             return
         log.info("index", path=path, folders=len(known))
 
-    def _render(self, output: Output, system: str, day: date, path: Path) -> Files:
+    def _render(self, output: PlannedOutput, system: str, day: date, path: Path) -> Files:
         """Render the files of an output: path -> content."""
         con, zone = self.con, self.settings.zone(system)
         since, until = day_bounds(day, day, find_zone(zone))

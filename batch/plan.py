@@ -25,6 +25,7 @@ from ..reduce.reports.report_names import find_report
 from ..reduce.rules.rule import Purpose, load_rules
 from ..schemas.registry import tables
 from ..store.results.retention import retention
+from .hooks import refuse_untrusted
 
 KINDS = ("report", "table", "pages", "exceptions")
 PATHS = ("quarantine", "summary", "summary_json", "metrics")
@@ -46,7 +47,7 @@ _ITSELF = ("%", "{")
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
+class PlannedOutput:
     """A file that is written for each system and day that changed.
 
     Attributes:
@@ -81,7 +82,7 @@ class BatchPlan:
     """
 
     inboxes: tuple[InboxSettings, ...] = ()
-    outputs: tuple[Output, ...] = ()
+    outputs: tuple[PlannedOutput, ...] = ()
     batch: BatchSettings = field(default_factory=BatchSettings)
 
 
@@ -115,17 +116,8 @@ def read_plan(settings: Settings) -> BatchPlan:
             effect="nothing was done",
             remedy="docs/operations.md has settings to start from",
         )
+    refuse_untrusted(settings)
     batch = settings.batch
-    if settings.distrust and (batch.hook_dump or batch.hook_end):
-        raise CpmonError(
-            "a store's own settings may not name commands",
-            code="settings-untrusted",
-            place=settings.place("batch.hook_dump" if batch.hook_dump else "batch.hook_end"),
-            found=settings.distrust,
-            effect="nothing was done",
-            remedy="keep the settings outside of the store, or let only its owner write to it and"
-            " name it in trusted_stores of your own settings, ~/.config/cpmon/config.toml",
-        )
     for key in ("summary", "summary_json"):
         check_path(getattr(batch, key), settings.place(f"batch.{key}"), ("date",))
     paths = {key: path.absolute() for key in PATHS if (path := getattr(batch, key)) is not None}
@@ -145,7 +137,7 @@ def read_plan(settings: Settings) -> BatchPlan:
     )
 
 
-def _outputs(table: OutputSettings, settings: Settings, key: str) -> list[Output]:
+def _outputs(table: OutputSettings, settings: Settings, key: str) -> list[PlannedOutput]:
     """One output for each name in a table of the settings."""
 
     def invalid(name: str, allowed: str, value: object) -> CpmonError:
@@ -193,7 +185,9 @@ def _outputs(table: OutputSettings, settings: Settings, key: str) -> list[Output
             raise invalid("path", "a path with {name}, as several are written", str(table.path))
         parts = [names]
     path, top = table.path, table.top or None
-    return [Output(kind, part, path, form, table.systems, top, table.shift) for part in parts]
+    return [
+        PlannedOutput(kind, part, path, form, table.systems, top, table.shift) for part in parts
+    ]
 
 
 def _names(setting: tuple[str, ...] | bool, kind: str) -> tuple[str, ...]:

@@ -24,6 +24,7 @@ from . import (
     serving,
     spark,
     validating,
+    watching,
 )
 from .dumps import Dumps
 from .machine import MEGA, machine
@@ -94,6 +95,10 @@ def _paging(dumps: Dumps, quick: bool) -> list[Section]:
     return paging.measure(dumps.folder, *((5, 1) if quick else (240, 3)))
 
 
+def _watching(dumps: Dumps, quick: bool) -> list[Section]:
+    return watching.measure(dumps.folder, *((4, 2) if quick else (100, 10)))
+
+
 def _spark(dumps: Dumps, quick: bool) -> list[Section]:
     return spark.measure(dumps.folder, *((2, 5) if quick else (7, spark.DAY)))
 
@@ -114,6 +119,7 @@ MEASUREMENTS: dict[str, Measurement] = {
     "serving": _serving,
     "spark": _spark,
     "validating": _validating,
+    "watching": _watching,
 }
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextlib import closing
 from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from .site_settings import settings
+from .site_settings import settings, site_store
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -52,11 +53,8 @@ def _of_store(sql: str) -> Complete:
 
 
 def _connection(context: click.Context) -> Connection:
-    from ..reduce.reductions.reductions import reductions
-    from ..store import Store, connect
-
     with context.scope(cleanup=False):
-        return connect(Store(context.params.get("store") or settings().store or ""), reductions())
+        return site_store(Path(context.params.get("store") or settings().store or "")).connect()
 
 
 @_completing

@@ -18,30 +18,13 @@ from ..config.formats import FORMATS, format_of_file
 from ..config.moments import parse_length, parse_line_length, parse_moment
 from . import completion
 from .output import TARGET, Command, Output, check_target, parents_option
-from .site_settings import CONFIG, FLAGS, settings
+from .site_settings import CONFIG, FLAGS, settings, site_store
 
 if TYPE_CHECKING:
     from ..jobs import Engine
 
 ANY_PATH = click.Path(path_type=Path)
 FILE_PATH = click.Path(path_type=Path, dir_okay=False)
-
-
-def use_layouts(
-    context: click.Context, _option: click.Parameter, store: Path | None
-) -> Path | None:
-    """Use the layouts in the folder `schemas` of a store, or those that its dumps landed with.
-
-    Raises:
-        StoreError: the layouts that the dumps landed with cannot be read.
-    """
-    if not context.resilient_parsing:
-        from ..schemas.registry import use
-        from ..store.format.kept_layouts import layouts_of
-
-        with suppress(PermissionError):  # opening the store reports it
-            use(layouts_of(store) if store else None)
-    return store
 
 
 def _store(
@@ -52,7 +35,7 @@ def _store(
         return store
     if store is None and context.params.get("dump"):  # a query of a dump needs no store
         settings()
-        return use_layouts(context, option, None)
+        return None
     store = store or settings().store
     if store is None:
         raise click.MissingParameter(
@@ -60,8 +43,9 @@ def _store(
         )
     if what:
         need_folder(store, what)
-    settings(store)  # loads the definitions of the site
-    return use_layouts(context, option, store)
+    with suppress(PermissionError):  # opening the store reports it
+        site_store(store).use()
+    return store
 
 
 def config_option(command: Command) -> Command:

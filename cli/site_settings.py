@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
+    from ..api.site_store import SiteStore
     from ..config import Settings
     from ..store import Store
     from ..store.connection import Connection
-    from ..store.sandbox.sandbox import Limits
 
 
 CONFIG = "cpmon.config"
@@ -47,18 +47,31 @@ def settings(store: Path | None = None) -> Settings:
     return cache[store]
 
 
-def store_at(folder: Path) -> Store:
-    """The store in a folder, opened once: the manifest of 10,000 dumps takes 90 ms to read.
+def site_store(folder: Path, *, create: bool = False) -> SiteStore:
+    """The store in a folder as this command uses it, with its settings; opened on first use.
+
+    Args:
+        create: make it if there is none.
+
+    Raises:
+        CpmonError: the settings are invalid.
+    """
+    from ..api.site_store import SiteStore
+
+    stores: dict[Path, SiteStore] = click.get_current_context().meta.setdefault(STORES, {})
+    if folder not in stores:
+        stores[folder] = SiteStore(folder, settings(folder))
+    stores[folder].create |= create
+    return stores[folder]
+
+
+def store_at(folder: Path, *, create: bool = False) -> Store:
+    """The store in a folder; see `site_store`.
 
     Raises:
         CpmonError: there is no store.
     """
-    from ..store import Store
-
-    stores: dict[Path, Store] = click.get_current_context().meta.setdefault(STORES, {})
-    if folder not in stores:
-        stores[folder] = Store(folder)
-    return stores[folder]
+    return site_store(folder, create=create).store
 
 
 def print_notes(*notes: str) -> None:
@@ -78,11 +91,9 @@ def opened(store: Path) -> Connection:
         CpmonError: there is no store, or the settings are invalid.
     """
     from ..core.memory import hold_memory
-    from ..reduce.reductions.reductions import reductions
-    from ..store import connect
 
     warn_of_exposure(store)
-    connection = connect(store_at(store), reductions(), limits(store))
+    connection = site_store(store).connect()
     context = click.get_current_context().find_root()
     if not context.meta.get(HELD):
         context.meta[HELD] = True
@@ -100,15 +111,3 @@ def warn_of_exposure(store: Path) -> str:
         context.meta[EXPOSED].add(store)
         print_notes(f"warning: {reason}: its contents may not be what was landed")
     return reason
-
-
-def limits(store: Path) -> Limits:
-    """Limits of queries in this command.
-
-    Raises:
-        CpmonError: the settings are invalid.
-    """
-    from ..store.sandbox.sandbox import Limits
-
-    site = settings(store)
-    return Limits(site.memory_limit, site.threads)

@@ -180,14 +180,13 @@ def printed_zone(zone: str | None, location: Path | None, selection: Mapping[str
     The system is the selected one, that of the run, or the only one of the store.
     """
     from ..config.moments import find_zone
-    from ..store import Store
     from ..store.measured.runs import measured_system
 
     system = selection["system"] or None
     if is_pattern(system):
         return find_zone(zone or settings().zone(None))
     if not zone and not system and settings().systems and location:
-        system = measured_system(Store(location), run_id=selection["run"])
+        system = measured_system(store_at(location), run_id=selection["run"])
     return find_zone(zone or settings().zone(system))
 
 

@@ -49,6 +49,10 @@ class InboxSettings(Table, frozen=True):
     settle: Duration | None = None
 
 
+HOOKS = ("hook_dump", "hook_end", "hook_alert")
+"""Keys of `BatchSettings` that name a command."""
+
+
 class BatchSettings(Table, frozen=True):
     """Other options of a batch: folder for files that are no dumps, commands, summaries, checks."""
 
@@ -56,6 +60,7 @@ class BatchSettings(Table, frozen=True):
     quarantine: Path | None = None
     hook_dump: tuple[str, ...] = ()
     hook_end: tuple[str, ...] = ()
+    hook_alert: tuple[str, ...] = ()
     hook_limit: Duration = Duration("60s")
     summary: PathPattern | None = None
     summary_json: PathPattern | None = None
@@ -383,7 +388,7 @@ def read_settings(store: Path | None = None, file: Path | None = None) -> Settin
         reason = _distrust(own, named=named and own.parent != store)
         read = Definitions() if reason else read_definitions(own)
         settings = replace(settings, definitions=read, left_out=reason)
-    if settings.file is None or not (settings.batch.hook_dump or settings.batch.hook_end):
+    if settings.file is None or not any(getattr(settings.batch, hook) for hook in HOOKS):
         return settings
     return replace(settings, distrust=_distrust(settings.file, named=named))
 

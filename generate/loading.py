@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import functools
+import textwrap
 import tomllib
 from collections.abc import Iterable, Sequence
 from importlib.resources import files
@@ -25,14 +26,16 @@ from ..config.values import Moment
 from ..core.errors import CpmonError, nearest, unknown
 from ..schemas.release import is_within
 from ..schemas.unplaced import still_unplaced
+from .activity.dispatching import LOCK_NAMES
 from .damage.kinds import DamageError
 from .damage.requests import parse_damage
-from .model.measurement import Frames
+from .model.measurement import FrameCounts
 from .model.population import matching, user_ids
 from .model.processors import MOST_PARTITIONS
 from .records.table import Expression
 from .scenario.scenario import (
     Event,
+    Machine,
     Monitor,
     Run,
     RunKeys,
@@ -47,6 +50,11 @@ _MULTITHREADING_SINCE = "6.3.0"
 _MOST_STORAGE_MIB = 2047
 """Of a guest whose addresses have 31 bits."""
 
+_DISTURBING = ("slow", "full", "path-off", "path-on", "contention")
+_OF_MACHINE = {
+    *("area-add", "partition-off", "partition-on", "weight", "cap", "uncap"),
+    *_DISTURBING,
+}
 _OF_USERS = {
     *("logon", "logoff", "runaway", "define-cpu", "detach-cpu", "share", "reboot", "guest-clock"),
     *("quickdsp", "process-start", "process-end", "mount", "unmount"),
@@ -150,8 +158,8 @@ def _check_event(scenario: Scenario, run: Run, each: Event, place: Place) -> Non
             )
     elif each.kind in ("measurement-off", "measurement-on", "attach", "detach"):
         _check_device(scenario, each, place)
-    elif each.kind in ("area-add", "partition-off", "partition-on", "weight", "cap", "uncap"):
-        _check_machine(scenario, each, place)
+    elif each.kind in _OF_MACHINE:
+        _check_machine(scenario, run.machine, each, place)
     elif each.kind in ("sample-disable", "sample-enable") and each.domain is None:
         raise CpmonError(
             f"{each.kind}: of which domain?",
@@ -209,10 +217,15 @@ def _check_item(scenario: Scenario, each: Event, place: Place) -> None:
         )
 
 
-def _check_machine(scenario: Scenario, each: Event, place: Place) -> None:
+def _check_machine(scenario: Scenario, machine: Machine, each: Event, place: Place) -> None:
     """Check that the machine has the volume or the partition that an event names."""
+    if each.kind in _DISTURBING:
+        _check_disturbed(scenario, each, place)
+        return
     if each.kind != "area-add":
         names = [partition.name for partition in scenario.partitions]
+        if each.kind in ("weight", "cap", "uncap") and not machine.dedicated:
+            names.append(machine.partition)
         if each.name not in names:
             raise unknown("partition", each.name, names, place=place("name"))
         return
@@ -225,6 +238,23 @@ def _check_machine(scenario: Scenario, each: Event, place: Place) -> None:
             expected="a device of a [[volumes]] of kind page or spool, with 2 or more",
             found=repr(each.device),
         )
+
+
+def _check_disturbed(scenario: Scenario, each: Event, place: Place) -> None:
+    """Check that the system has the volume, channel path or lock that an event names."""
+    kinds = {"slow": ("page", "spool", "user"), "full": ("page",)}.get(each.kind, ())
+    volumes = [g for g in scenario.volumes if g.kind in kinds and (g.count > 1 or kinds[1:])]
+    devices = [f"{device:04X}" for group in volumes for device in group.devices]
+    paths = {path for g in scenario.volumes for path in textwrap.wrap(g.channel_paths, 2)}
+    noun, key, names, name = (
+        ("device", "device", devices, each.device.upper())
+        if kinds
+        else ("lock", "name", LOCK_NAMES.tolist(), each.name)
+        if each.kind == "contention"
+        else ("channel path", "name", sorted(paths), each.name)
+    )
+    if name not in names:
+        raise unknown(noun, name, names, place=place(key))
 
 
 def _check_device(scenario: Scenario, each: Event, place: Place) -> None:
@@ -290,7 +320,7 @@ def _targets() -> dict[str, Any]:
 
 def _figures(scenario: Scenario, run: Run) -> dict[str, Any]:
     """The names of the expressions in `feasibility.toml`."""
-    frames, targets, processors = Frames(scenario, run), run.targets, run.machine.cpus
+    frames, targets, processors = FrameCounts(scenario, run), run.targets, run.machine.cpus
     users = sum(group.count for group in scenario.groups_of(run))
     resident = users * (targets.resident_pages_per_user or 0)
 

@@ -19,7 +19,7 @@ Chunk = bytes | memoryview
 """A piece of a dump; a large one is a view of an array, not a copy."""
 
 
-class Sink(Protocol):
+class DumpSink(Protocol):
     """A destination of the bytes of a dump."""
 
     def write(self, data: Chunk, /) -> Any:
@@ -29,7 +29,7 @@ class Sink(Protocol):
 @contextmanager
 def dump_file(
     path: Path, compression: Compression, finish: Callable[[Path], None] | None = None
-) -> Iterator[Sink]:
+) -> Iterator[DumpSink]:
     """Opens a new dump file, which is renamed to its name when the block ends.
 
     Args:
@@ -40,7 +40,7 @@ def dump_file(
             if compression == "gzip":
                 # Neither name nor time in the header, so that the same dump is the same file.
                 with gzip.GzipFile("", "wb", 6, raw, mtime=0) as f:
-                    yield cast(Sink, f)
+                    yield cast(DumpSink, f)
             elif compression == "zstd":
                 yield _Zstd(raw)
             else:

@@ -19,13 +19,20 @@ import pyarrow.parquet as pq
 
 from ..core.atomic import replacing
 from .activity.dispatching import dispatch_times, pages_moved, processor_activity
-from .activity.usage import ended_transactions, holdings, usage, virtual_ios, volume_work
+from .activity.usage import (
+    ended_transactions,
+    holdings,
+    slots_used,
+    usage,
+    virtual_ios,
+    volume_work,
+)
 from .model.measurement import SCM_PER_S, TOD_PER_S, TOD_PER_US, moment
 from .model.population import Reported
 from .model.presence import Presence, Stay
 from .model.processors import Partitions
 from .model.system import Model, Sample
-from .numeric import F64, I64, partition
+from .numeric import F64, I64
 from .scenario.scenario import FileSystem, GuestProcess
 
 Columns = Mapping[str, Any]
@@ -243,13 +250,11 @@ def _devices(sample: Sample) -> Columns:
 
 
 def _page_areas(sample: Sample) -> Columns:
-    model, volumes = sample.model, sample.model.volumes
-    areas = volumes.slots * volumes.is_page * sample.areas.now
-    paged = partition(int(model.levels.slots[sample.number]), areas)
+    volumes = sample.model.volumes
     spooled = volume_work(sample).starts * volumes.is_spool / 2
     columns = {
         "slots": volumes.slots,
-        "slots_used": paged + volumes.spool_used,
+        "slots_used": slots_used(sample) + volumes.spool_used,
         "spool_reads": spooled,
         "spool_writes": spooled,
         **{name: values for name, values in _devices(sample).items() if name != "measured_s"},

@@ -23,8 +23,8 @@ from typing import Any, Self
 
 from ..core.errors import BusyError, CpmonError
 from ..store.check import collect_garbage
-from ..store.format.kept_layouts import keep_layouts
 from ..store.format.landed_dump import LandedDump
+from ..store.format.landed_layouts import save_layouts
 from ..store.format.manifest import FAN
 from ..store.format.parts import STREAM, combine, part_name, parts_of
 from ..store.format.staging import Staging
@@ -47,7 +47,7 @@ LATER = 2
 
 
 @dataclass
-class _Part:
+class _LandingPart:
     """What is written of a part that has not landed.
 
     Attributes:
@@ -323,7 +323,7 @@ class Follower:
         }
         if about["identity"] != self._checked:
             refuse_another(self._store, about)
-            keep_layouts(self._store.files)
+            save_layouts(self._store.files)
             self._checked = about["identity"]
         day = first_day(about)
         if not self._store.land(part.staged, about, day):
@@ -363,8 +363,8 @@ class Follower:
         release, fallback = self._releases
         return Reader(self._source, release, fallback, bytes=counts, framer=self._framer)
 
-    def _new_part(self) -> _Part:
-        return _Part(self._scratch.enter_context(self._store.stage()))
+    def _new_part(self) -> _LandingPart:
+        return _LandingPart(self._scratch.enter_context(self._store.stage()))
 
 
 def follow(
@@ -411,7 +411,7 @@ class _Sources:
     def __init__(self, store: Store, options: dict[str, Any]) -> None:
         self._store, self._options = store, options
         self.is_replaced = False
-        self._lasts = [about for about in _lasts(store) if STREAM in about]
+        self._lasts = followed(store)
 
     def one(
         self, path: Path, idle_s: float | None, is_over: Callable[[], bool] | None = None
@@ -495,10 +495,10 @@ def _has_newer(file: Path, folder: Path, patterns: Sequence[str]) -> bool:
     return _files(folder, patterns)[-1:] != [file]
 
 
-def _lasts(store: Store) -> list[dict[str, Any]]:
-    """What is known of the last part of each dump that was followed."""
+def followed(store: Store) -> list[dict[str, Any]]:
+    """What is known of the last part of each dump that was followed into a store."""
     last: dict[str, LandedDump] = {}
     for dump in store.dumps():
         if dump.is_part:
             last[dump.whole] = max(dump, last.get(dump.whole, dump), key=lambda part: part.dump)
-    return store.abouts(last.values())
+    return [about for about in store.abouts(last.values()) if STREAM in about]

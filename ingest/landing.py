@@ -23,8 +23,8 @@ from ..core.errors import CpmonError, StoreError
 from ..schemas.registry import fingerprint, site_folder, use
 from ..schemas.release import base_release
 from ..schemas.unplaced import Places, fingerprint_with, layouts_with
-from ..store.format.kept_layouts import keep_layouts
 from ..store.format.landed_dump import LandedDump
+from ..store.format.landed_layouts import save_layouts
 from ..store.format.staging import Staging
 from ..store.format.store import Store
 from ..store.measured.runs import Run, assumed_places, name_of_new, read_run, run_file, save_run
@@ -201,7 +201,7 @@ def _publish(
         about["layouts"] = fingerprint_with(places)
         about["assumed"] = [asdict(place) for place in places]
     refuse_another(store, about)
-    keep_layouts(store.files)
+    save_layouts(store.files)
     fresh = store.land(staged, about, first_day(about))
     return Landed(source.identity, name, not fresh, about, findings)
 

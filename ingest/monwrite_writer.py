@@ -42,7 +42,7 @@ _HELD_LIMIT = 64 * 1024 * 1024
 """Samples of this many bytes whose interval goes on are written without waiting for its end."""
 
 
-class Sink(Protocol):
+class RecordSink(Protocol):
     """A binary file that can be written to."""
 
     def write(self, data: bytes, /) -> Any:
@@ -97,7 +97,7 @@ class MonwriteWriter:
         records, intervals, size: written so far; records that end frames are not counted.
     """
 
-    sink: Sink
+    sink: RecordSink
     records: int = 0
     intervals: int = 0
     size: int = 0

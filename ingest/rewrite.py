@@ -27,11 +27,11 @@ from .decode.columns import gather
 from .decode.configuration import COMMAND, INTERVAL, SYSTEM, commanded_s, decode_records
 from .decode.intervals import NO_END, row_stamps
 from .findings import Findings
-from .monwrite_writer import MonwriteWriter, RecordSelection, Sink
+from .monwrite_writer import MonwriteWriter, RecordSelection, RecordSink
 
 
 @dataclass(frozen=True)
-class Part:
+class SliceSelection:
     """What a slice takes; all of it by default.
 
     Attributes:
@@ -70,7 +70,7 @@ class Slice:
 
 
 def slice_dump(
-    source: Source, sink: Sink, part: Part, *, progress: Progress | None = None
+    source: Source, sink: RecordSink, part: SliceSelection, *, progress: Progress | None = None
 ) -> Slice:
     """Write a part of a dump as a MONWRITE file.
 
@@ -101,7 +101,7 @@ def slice_dump(
     return result
 
 
-def _choose(window: ByteWindow, part: Part, intervals: int) -> tuple[Mask, Mask, int]:
+def _choose(window: ByteWindow, part: SliceSelection, intervals: int) -> tuple[Mask, Mask, int]:
     """(records,) which are written, and which of them match the part itself.
 
     Args:
@@ -206,7 +206,7 @@ class Merged:
 
 def merge(
     paths: Sequence[Path],
-    sink: Sink,
+    sink: RecordSink,
     *,
     container: Container | str = Container.AUTO,
     progress: Progress | None = None,

@@ -164,34 +164,84 @@ def lag_correlation(deviations: Array) -> Array:
     return limited
 
 
-def _uncertainties(deviations: Array) -> tuple[Uncertainty, Uncertainty]:
-    """The uncertainties of a mean, from the deviations of its samples; NaN for missing samples."""
-    values = deviations[~np.isnan(deviations)]
-    count, variance = values.size, float(np.mean(values**2))
-    correlation = float(lag_correlation(deviations))
-    effective = max(count * (1 - correlation) / (1 + correlation), 2.0)
-    cosines = max(2, round(count ** (1 / 3)))
-    phases = np.pi / count * np.outer(np.arange(1, cosines + 1), np.arange(count) + 0.5)
-    weights = np.sqrt(2) * np.cos(phases) @ values / count
-    return (
-        # Corrects the bias: the mean square is too small by the variance of the mean.
-        Uncertainty(variance / (effective - 1), effective - 1),
-        Uncertainty(float(np.mean(weights**2)), cosines),
-    )
+def _variances(deviations: Array) -> tuple[Array, Array]:
+    """The uncertainties of means, from the deviations of their samples.
+
+    Args:
+        deviations: (series, samples); NaN for missing samples.
+
+    Returns:
+        (2, series) variances and degrees of freedom, by lag-1 correlation and by the slow part.
+    """
+    known = ~np.isnan(deviations)
+    values, counts = np.where(known, deviations, 0.0), np.maximum(known.sum(axis=1), 1)
+    correlation = lag_correlation(deviations)
+    effective = np.maximum(counts * (1 - correlation) / (1 + correlation), 2.0)
+    cosines = np.maximum(2, np.rint(np.cbrt(counts)))
+    phases = np.pi / counts[:, None] * (np.cumsum(known, axis=1) - 0.5)
+    slow = np.zeros(len(values))
+    for wave in range(1, int(cosines.max(initial=0)) + 1):
+        weights = np.sqrt(2) * (np.cos(wave * phases) * values).sum(axis=1) / counts
+        slow += np.where(wave <= cosines, weights**2, 0.0)
+    # Corrects the bias: the mean square is too small by the variance of the mean.
+    variance = (values**2).sum(axis=1) / counts / (effective - 1)
+    return np.stack([variance, slow / cosines]), np.stack([effective - 1, cosines])
+
+
+def _uncertainties(deviations: Array) -> tuple[Uncertainty, ...]:
+    """The uncertainties of a mean, from the (samples,) deviations of its samples."""
+    pairs = zip(*_variances(deviations[None]), strict=True)
+    return tuple(Uncertainty(float(v[0]), float(freedom[0])) for v, freedom in pairs)
 
 
 def paired_difference(base: Array, run: Array) -> MeanDifference:
     """The difference of two runs, (pairs,) samples each by time into the run; NaN if unknown."""
+    pairs = int(np.count_nonzero(~np.isnan(run - base)))
+    (gap,), deviations = _of_pairs(base[None], run[None])
+    exact = not np.nan_to_num(deviations).any()
+    return MeanDifference(float(gap), pairs, () if exact else _uncertainties(deviations[0]))
+
+
+def _of_pairs(base: Array, run: Array) -> tuple[Array, Array]:
+    """(series,) mean differences of (series, pairs) samples; deviations of the relative ones.
+
+    Both are 0 where they are so but for binary rounding.
+    """
     gaps, sums = run - base, run + base
-    pairs = int(np.count_nonzero(~np.isnan(gaps)))
-    gap, mean = float(np.nanmean(gaps)), float(np.nanmean(sums))
-    size = float(np.nanmax(np.abs(sums)))
-    shape = sums / mean if mean else np.ones_like(sums)
+    pairs = np.maximum(np.count_nonzero(~np.isnan(gaps), axis=1), 1)[:, None]
+    gap, mean = (np.nanmean(side, axis=1)[:, None] for side in (gaps, sums))
+    tolerance = EXACT * np.nanmax(np.abs(sums), axis=1)
+    shape = np.divide(sums, mean, out=np.ones_like(sums), where=mean != 0)
     deviations = (gaps - gap * shape) / (1 - np.minimum(shape / pairs, 0.9))
-    deviations -= np.nanmean(deviations)
-    if float(np.nanmax(np.abs(deviations))) <= EXACT * size:
-        return MeanDifference(gap if abs(gap) > EXACT * size else 0.0, pairs, ())
-    return MeanDifference(gap, pairs, _uncertainties(deviations))
+    deviations -= np.nanmean(deviations, axis=1)[:, None]
+    is_exact = np.nanmax(np.abs(deviations), axis=1) <= tolerance
+    deviations = np.where(is_exact[:, None], deviations * 0, deviations)
+    small = is_exact & (np.abs(gap[:, 0]) <= tolerance)
+    return np.where(small, 0.0, gap[:, 0]), deviations
+
+
+def p_of_pairs(base: Array, run: Array) -> Array:
+    """The p values of many `paired_difference`s at once.
+
+    Args:
+        base, run: (series, pairs) samples; NaN if unknown.
+
+    Returns:
+        (series,) p values; NaN with fewer than FEWEST pairs.
+    """
+    from scipy.special import stdtr
+
+    counts = np.count_nonzero(~np.isnan(run - base), axis=1)
+    p = np.full(len(base), np.nan)
+    many = counts >= FEWEST
+    if not many.any():
+        return p
+    gap, deviations = _of_pairs(base[many], run[many])
+    variances, freedom = _variances(deviations)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        tested = 2 * stdtr(freedom, -np.abs(gap) / np.sqrt(variances)).max(axis=0)
+    p[many] = np.where(np.nan_to_num(deviations).any(axis=1), tested, gap == 0)
+    return p
 
 
 def welch_difference(base: Estimate, run: Estimate) -> MeanDifference:

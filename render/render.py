@@ -28,7 +28,7 @@ from ..core.sql import text as literal
 from ..core.text import one_line, printable
 from .odd_times import has_odd_times
 from .text import GAP, markdown_table, text_lines, widths_of
-from .xlsx import Column, Sheet, workbook
+from .xlsx import Sheet, SheetColumn, workbook
 
 if TYPE_CHECKING:
     import duckdb
@@ -294,7 +294,7 @@ class _Sink(io.BytesIO):
 def _xlsx(parts: Iterator[pa.Table], title: str) -> Iterator[bytes]:
     first = next(parts)
     columns = [
-        Column(f"{name} (UTC)" if pa.types.is_timestamp(kind) else name, width=len(name) + 2)
+        SheetColumn(f"{name} (UTC)" if pa.types.is_timestamp(kind) else name, width=len(name) + 2)
         for name, kind in zip(first.column_names, first.schema.types, strict=True)
     ]
     rows = (

@@ -32,7 +32,7 @@ _FIRST_DAY = datetime(1900, 1, 1)  # noqa: DTZ001 - Excel's own, which has no ti
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class SheetColumn:
     """A column of a sheet: its heading, unit included; `format` is Excel's for its numbers."""
 
     heading: str
@@ -45,7 +45,7 @@ class Sheet:
     """A table with lines of text above and below; its last rows can be summaries."""
 
     name: str
-    columns: Sequence[Column]
+    columns: Sequence[SheetColumn]
     rows: Iterable[Sequence[Any]]
     head: Sequence[str] = ()
     summaries: Sequence[Sequence[Any]] = ()
@@ -139,6 +139,6 @@ class _Writer:
                     page.write_string(row, number, printable(str(value))[:MAX_TEXT], form)
         self._row += 1
 
-    def _format(self, column: Column, *, bold: bool) -> Any:
+    def _format(self, column: SheetColumn, *, bold: bool) -> Any:
         properties = ({"num_format": column.format} if column.format else {}) | {"bold": bold}
         return self._book.add_format(properties) if column.format or bold else None

@@ -9,36 +9,73 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 from zoneinfo import ZoneInfo
 
-from ..config.moments import parse_moment
-from ..core.errors import CpmonError
-from ..reduce.page.content import Window
-from ..reduce.page.object_page import MAIN, can_be_followed
+import duckdb
+from starlette.datastructures import QueryParams
 
+from ..config.moments import find_zone, parse_moment
+from ..core.errors import CpmonError
+from ..core.grace_period import GRACE
+from ..reduce.page.content import Window, windows
+from ..reduce.page.object_page import MAIN, can_be_followed
+from ..store.connection import systems_of
+
+CHART = ("metric", "against", *MAIN)
+"""Parameters that select metrics, objects, and what they are held against."""
 WINDOW = ("run", "system", "since", "until")
 """Parameters that select a window."""
 OBJECT = (*WINDOW, "kind", "name")
 """Parameters that select an object in a window."""
 SPAN = ("since", "until")
+ZOOM = ("from", "to")
+"""Parameters of the part of a window that charts show."""
 BASES = {"device": 16, "cpu": 10}
 """Kind of object whose name is a number -> its base."""
 
 
-def selection(given: Mapping[str, str], names: tuple[str, ...]) -> dict[str, str]:
+def selection(given: QueryParams, names: tuple[str, ...]) -> dict[str, str]:
     """What an address selects; its times are absolute, so that a cached page stays right.
 
+    A parameter that is given several times has its values with commas between; times are of the
+    parameter `zone`, by default of UTC.
+
     Raises:
-        CpmonError: a time cannot be read.
+        CpmonError: a time or the zone cannot be read.
     """
-    chosen = {name: given[name] for name in names if given.get(name)}
-    return {name: _moment(text) if name in SPAN else text for name, text in chosen.items()}
+    texts = {name: ",".join(filter(None, given.getlist(name))) for name in names}
+    chosen = {name: text for name, text in texts.items() if text}
+    zone, times = find_zone(given.get("zone") or "UTC"), (*SPAN, *ZOOM)
+    return {name: _moment(text, zone) if name in times else text for name, text in chosen.items()}
 
 
-def span(chosen: Mapping[str, str]) -> tuple[datetime | None, datetime | None]:
+def span(
+    chosen: Mapping[str, str], names: tuple[str, str] = SPAN
+) -> tuple[datetime | None, datetime | None]:
     """Begin and end of a selection, UTC without zone; None without a bound."""
     since, until = (
-        datetime.fromisoformat(chosen[name]) if name in chosen else None for name in SPAN
+        datetime.fromisoformat(chosen[name]) if name in chosen else None for name in names
     )
     return since, until
+
+
+def chosen_window(
+    con: duckdb.DuckDBPyConnection,
+    chosen: Mapping[str, str],
+    since: datetime | None,
+    until: datetime | None,
+) -> Window:
+    """The run or system of a selection in a span, UTC without zone; of a single system that one.
+
+    Raises:
+        CpmonError: none is named, it is unknown, or nothing was measured in that span.
+    """
+    run, system = chosen.get("run"), chosen.get("system")
+    if not (run or system):
+        names = systems_of(con, with_intervals=True)
+        if len(names) != 1:
+            raise CpmonError("an address of a page names a run or a system")
+        (system,) = names
+    found = windows(con, run, system, since, until, systems=run is None)
+    return next(each for each in found if each.run_id == run)
 
 
 def page_address(window: Window, chosen: Mapping[str, str]) -> str:
@@ -111,11 +148,12 @@ class ObjectAddresses(Mapping[tuple[str, Any], str]):
         return 0
 
 
-def _moment(text: str) -> str:
-    """A typed time as ISO text in UTC."""
+def _moment(text: str, zone: ZoneInfo) -> str:
+    """A typed time as ISO text in UTC; an interval that ends late at a full minute is before it."""
     try:
-        moment = parse_moment(text, ZoneInfo("UTC"), datetime.now(UTC))
-        return moment.replace(tzinfo=None).isoformat()
+        moment = parse_moment(text, zone, datetime.now(UTC)).astimezone(UTC)
+        is_minute = not (moment.second or moment.microsecond)
+        return (moment + GRACE * is_minute).replace(tzinfo=None).isoformat()
     except ValueError:
         raise CpmonError(
             "a time in the address cannot be read",

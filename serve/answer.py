@@ -36,6 +36,7 @@ MOST_BYTES = 2**30
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 FILES = {
     "csv": "text/csv; charset=utf-8",
+    "json": "application/json",
     "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 }
 """Format of a file -> its media type."""

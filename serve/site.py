@@ -3,6 +3,11 @@
 /                                         the pages that there are
 /page?run=R, /page?system=S               a page; since and until limit its span (UTC)
 /object?run=R&kind=user&name=LNX1         the page of an object of that page
+/chart?metric=total_util&against=week     metrics, of objects too, against another time or run
+/chart.csv, /report.csv?run=R&report=N    a chart or report as a file: csv, json, xlsx, png
+/explain?run=R&since=...&until=...        what was different in a span
+/objects?system=S                         the objects of a system, as JSON
+/points?run=R&from=...&to=...             points of the charts of a page in a span, as JSON
 /query?sql=..., /query.csv, /query.xlsx   SQL, its rows and chart, or all rows as a file
 /vega-1.9.0.js                            the runtime of interactive charts
 """
@@ -24,6 +29,7 @@ from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
 import duckdb
+import msgspec
 import pyarrow as pa
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -35,38 +41,50 @@ from ..config import Settings
 from ..config.moments import find_zone
 from ..core.errors import BusyError, CpmonError, NothingToReportError, UnreadableError
 from ..core.memory import memory_error
-from ..reduce.page.content import Window, by_day, read_content, windows
-from ..reduce.page.object_page import top_objects
-from ..reduce.page.page import IndexPart, index_page, index_part, object_page, rendered
+from ..reduce.page.content import Window, by_day, plain_name, read_content, windows
+from ..reduce.page.drawing import Figure
+from ..reduce.page.levels import read_levels
+from ..reduce.page.object_page import MAIN, top_objects
+from ..reduce.page.page import IndexPart, Served, index_page, index_part, object_page, rendered
 from ..reduce.page.runtime import FILE as RUNTIME
 from ..reduce.page.runtime import runtime
 from ..reduce.reductions.reductions import reductions
 from ..store import Store, connect
 from ..store.answers import ask
-from ..store.connection import Connection, systems_of
+from ..store.connection import Connection, point, systems_of
 from ..store.measured.classes import FILE as CLASSES
 from ..store.measured.runs import FOLDER as RUNS
 from ..store.measured.runs import stored_run, system_of_run
 from ..store.sandbox.sandbox import MEMORY, Limits
 from ..store.sql.database import storage_error
+from ..store.sql.scope import ALL
 from .addresses import (
+    CHART,
     OBJECT,
     SPAN,
     WINDOW,
+    ZOOM,
     ObjectAddresses,
     chosen_object,
+    chosen_window,
     page_address,
     selected,
     selection,
     span,
 )
 from .answer import FILES, read_answer, write_answer
+from .charts import BEFORE, draw, metric_headings
+from .downloads import write_download
+from .explained import explained_page
+from .navigation import clocks, served
+from .objects import objects_of_system
 from .work import POLL_S, Cache, Gone, Job, ReaderLeft, Work
 
 Result = TypeVar("Result")
 Endpoint = Callable[[Request], Awaitable[Response]]
 NOTHING = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 """The content security policy of answers that have none: files and texts."""
+PICTURES = {"png": "image/png"}
 LONGEST_SQL = 20_000
 POLICY = re.compile(rb'Content-Security-Policy" content="([^"]+)"')
 """The policy in the head of a page, before any text of the store."""
@@ -79,6 +97,14 @@ LOOK_S = 30
 WARM_OBJECTS = 10
 """Number of objects of each kind whose pages are made before they are asked for."""
 BUSY = 503
+
+
+@dataclass(frozen=True)
+class Charts:
+    """What the template of charts needs of a page that has nothing else."""
+
+    figures: Sequence[Figure]
+    marks: Sequence[Mapping[str, object]] = ()
 
 
 @dataclass
@@ -112,6 +138,12 @@ class Site:
             ("/index.html", index),
             ("/page", partial(self._cached, "page", WINDOW)),
             ("/object", partial(self._cached, "object", OBJECT)),
+            ("/points", partial(self._cached, "points", (*WINDOW, *ZOOM))),
+            ("/objects", partial(self._cached, "objects", ("system",))),
+            ("/explain", partial(self._cached, "explain", WINDOW)),
+            ("/chart", partial(self._cached, "chart", (*CHART, *WINDOW))),
+            ("/chart.{format}", self.download),
+            ("/report.{format}", self.download),
             ("/query", self.query),
             ("/query.{format}", self.file),
             (f"/{RUNTIME}", self.runtime),
@@ -158,6 +190,23 @@ class Site:
         headers = {"Content-Disposition": f'attachment; filename="answer.{format}"'}
         return StreamingResponse(_chunks(file), 200, headers, FILES[format])
 
+    async def download(self, request: Request) -> Response:
+        """A chart or report as a file."""
+        format = request.path_params["format"]
+        if format not in {*FILES, *PICTURES}:
+            raise HTTPException(404)
+        chosen = selection(request.query_params, (*OBJECT, *CHART, "chart", "report"))
+
+        def run(job: Job) -> IO[bytes]:
+            return self._with(
+                job, lambda con, job: write_download(con, chosen, self.settings, format, job.check)
+            )
+
+        file = await self.pages.run(run, request.is_disconnected)
+        name = chosen.get("report") or chosen.get("chart") or "chart"
+        headers = {"Content-Disposition": f'attachment; filename="{plain_name(name)}.{format}"'}
+        return StreamingResponse(_chunks(file), 200, headers, (FILES | PICTURES)[format])
+
     async def runtime(self, _request: Request) -> Response:
         """The script that draws charts when a reader zooms; its name has its version."""
         return Response(await asyncio.to_thread(runtime), media_type="text/javascript")
@@ -191,7 +240,8 @@ class Site:
         is_taken = "gzip" in request.headers.get("accept-encoding", "")
         # The policy is in the head of a page; 0 is all of it.
         page = zlib.decompressobj(wbits=GZIP).decompress(packed, 2**15 if is_taken else 0)
-        answer = _html(page)
+        is_data = kind in ("points", "objects")
+        answer = Response(page, media_type="application/json") if is_data else _html(page)
         answer.headers["Vary"] = "Accept-Encoding"
         if is_taken:
             answer.body = packed
@@ -203,7 +253,15 @@ class Site:
         """A page, compressed: in memory it takes a tenth, and most readers take it as it is."""
         state = await asyncio.to_thread(self._state_of, chosen)
         address = f"{kind}?{urlencode(sorted(chosen.items()))}"
-        make = {"index": self._index, "page": self._page, "object": self._object}[kind]
+        make = {
+            "index": self._index,
+            "page": self._page,
+            "object": self._object,
+            "points": self._points,
+            "objects": self._objects,
+            "explain": self._explained,
+            "chart": self._chart,
+        }[kind]
 
         def with_job(job: Job) -> bytes:
             page = self._with(job, lambda con, _job: make(con, chosen))
@@ -334,22 +392,60 @@ class Site:
         window, zone = self._window(con, chosen)
         links = ObjectAddresses(window, chosen)
         content = read_content(con, window, zone, self.settings, links)
-        return rendered("page.html", content=content, zone=zone)
+        about = served(con, window, chosen, zone)
+        return rendered("page.html", content=content, zone=zone, served=about)
+
+    def _explained(self, con: Connection, chosen: Mapping[str, str]) -> bytes:
+        return explained_page(con, chosen, self.settings)
+
+    def _objects(self, con: Connection, chosen: Mapping[str, str]) -> bytes:
+        return msgspec.json.encode(objects_of_system(con, chosen))
+
+    def _chart(self, con: Connection, chosen: Mapping[str, str]) -> bytes:
+        figures, about, zone = list[Figure](), Served(), find_zone(self.settings.zone(None))
+        if "metric" in chosen:
+            window, zone = self._window(con, chosen)
+            figures = draw(con, chosen, self.settings).figures()
+            about = Served(files=urlencode(chosen), span=clocks(window, zone))
+        return rendered(
+            "chart.html",
+            content=Charts(figures),
+            zone=zone,
+            served=about,
+            given=chosen,
+            chosen=[*filter(None, chosen.get("metric", "").split(",")), ""],
+            kinds=[*MAIN],
+            metrics=metric_headings(),
+            bases=[*BEFORE, *self._runs(con)],
+        )
+
+    @staticmethod
+    def _runs(con: Connection) -> list[str]:
+        point(con, ALL)
+        rows = con.execute("SELECT DISTINCT run_id FROM meta.run ORDER BY ALL").fetchall()
+        return [str(run) for (run,) in rows]
+
+    def _points(self, con: Connection, chosen: Mapping[str, str]) -> bytes:
+        window, zone = self._window(con, chosen)
+        begin, end = span(chosen, ZOOM)
+        since = max(filter(None, (window.since, begin)), default=None)
+        until = min(filter(None, (window.until, end)), default=None)
+        part = chosen_window(con, chosen, since, until)
+        return msgspec.json.encode(read_levels(con, part.span, window.span, part.step(), zone))
 
     def _object(self, con: Connection, chosen: Mapping[str, str]) -> bytes:
         kind, value = chosen_object(chosen)
         window, zone = self._window(con, chosen)
         trail = [("All pages", "index.html"), (window.title, page_address(window, chosen))]
         links = ObjectAddresses(window, chosen)
-        return object_page(con, window, kind, value, zone, self.settings, trail, links)
+        about = Served(files=urlencode(chosen))
+        return object_page(
+            con, window, kind, value, zone, self.settings, trail, links, served=about
+        )
 
     def _window(self, con: Connection, chosen: Mapping[str, str]) -> tuple[Window, ZoneInfo]:
         """The window that an address selects, and the zone of its times."""
-        run, system = chosen.get("run"), chosen.get("system")
-        if not (run or system):
-            raise CpmonError("an address of a page names a run or a system")
-        found = windows(con, run, system, *span(chosen), systems=run is None)
-        window = next(each for each in found if each.run_id == run)
+        window = chosen_window(con, chosen, *span(chosen))
         return window, find_zone(self.settings.zone(window.system))
 
 

@@ -29,7 +29,7 @@ from ..store.results.reduced import kept
 from ..store.sql.landed_views import INTERVALS, landed_view
 from ..store.sql.views import LANDED
 from .dialect import guarded, spark_sql
-from .frames import ON_DRIVER, RUN, Frames, LandedFiles, QuerySpan, kind_of
+from .frames import ON_DRIVER, RUN, LandedFiles, QuerySpan, StoreFrames, kind_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -113,7 +113,7 @@ class Fleet:
         self._files = LandedFiles(store, self._span)
         views = reductions()
         results = kept(store, views)
-        self._frames = Frames(spark, store, self._files, results)
+        self._frames = StoreFrames(spark, store, self._files, results)
         self._reductions = {view.name: view for view in views}
         self._by_time = {lineage.name for lineage in lineages(views) if lineage.by_time}
         self._rolled = {f"rollup.{name}" for name, result in results.items() if result.rollups}

@@ -28,8 +28,8 @@ from ..store.format.store import Store
 from ..store.measured.classes import FILE, class_rules
 from ..store.measured.companions import TABLES
 from ..store.results.entries import FOLDER
-from ..store.results.kept_files import is_one_of
-from ..store.results.reduced import LEVELS, Kept
+from ..store.results.reduced import LEVELS, Materialized
+from ..store.results.result_files import is_one_of
 from ..store.sql.database import database
 from ..store.sql.relations import left_out, widened
 from ..store.sql.scope import Scope, basis_of
@@ -114,11 +114,15 @@ ON_DRIVER = ("meta.dump", RUN, DICTIONARY, COVERAGE, *(f"meta.{kind}" for kind i
 _RULE = "position BIGINT, class STRING, pattern STRING, like_pattern STRING"
 
 
-class Frames:
+class StoreFrames:
     """Data frames of a store."""
 
     def __init__(
-        self, spark: SparkSession, store: Store, files: LandedFiles, results: Mapping[str, Kept]
+        self,
+        spark: SparkSession,
+        store: Store,
+        files: LandedFiles,
+        results: Mapping[str, Materialized],
     ) -> None:
         """Create the object; nothing is read yet."""
         self._spark, self._store, self._files, self._results = spark, store, files, results

@@ -19,7 +19,7 @@ from .format.store import Store
 from .measured.runs import damaged_runs, run_names
 from .results.entries import FOLDER, Entries, Entry, forget, is_name, replace
 from .results.entries import mend as mend_results
-from .results.kept_files import schema_of
+from .results.result_files import schema_of
 
 _MAGIC = b"PAR1"
 """What a Parquet file begins and ends with."""

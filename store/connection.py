@@ -1,13 +1,14 @@
 """A connection to a store, in which a relation is created once a statement names it.
 
-Nothing is cached between connections: each shows the store as it is when the connection is opened.
-It is an in-memory database, sandboxed to the files of the store.
+Nothing is cached between connections: each shows the store as it is when the connection is opened,
+or told to read it again. It is an in-memory database, sandboxed to the files of the store.
 """
 
 from __future__ import annotations
 
 import functools
 import re
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
@@ -23,9 +24,9 @@ from ..core.sql import name, relation_name, text
 from .columns import COLUMNS, docs
 from .files.plain_paths import path_text
 from .format.store import Store
-from .results.kept_files import is_one_of, kept_rows, schema_of
 from .results.lineage import Lineage, lineages
-from .results.reduced import LEVELS, ByDay, Kept, KeptResults, meanings
+from .results.reduced import LEVELS, ByDay, Materialized, MaterializedResults, meanings
+from .results.result_files import is_one_of, result_rows, schema_of
 from .sandbox.sandbox import Limits, run, seal
 from .sql.database import database
 from .sql.dictionary import dictionary
@@ -53,6 +54,8 @@ _LISTING = re.compile(
 )
 """Statements that list relations: all are created for them, which takes some ten seconds."""
 
+
+warnings.filterwarnings("ignore", "Arrow output on a DB-API result")  # see `few_rows_of`
 
 if TYPE_CHECKING:
     _Base = duckdb.DuckDBPyConnection
@@ -99,7 +102,7 @@ class Connection(_Base):
             self._is_sealed = True
         self._views = {view.name: view for view in views}
         self._reduced = () if live else tuple(views)
-        self._every_result = self.results = KeptResults(store, self._reduced)
+        self._every_result = self.results = MaterializedResults(store, self._reduced)
         self._made: dict[str, str] = {}
         self._standing: dict[str, str] = {}
         self._scope = ALL
@@ -119,7 +122,7 @@ class Connection(_Base):
         if not self._landed.basis.samples:
             scope = ALL
             self._landed.point(scope)
-        self.results = KeptResults(self.store, self._reduced, scope)
+        self.results = MaterializedResults(self.store, self._reduced, scope)
 
     def forget(self) -> None:
         """Lets all relations be created again from the current content of the store.
@@ -130,11 +133,18 @@ class Connection(_Base):
         self._made.clear()
         self._landed.forget()
 
-    def measure(self, runs: Sequence[str]) -> None:
+    def reread(self) -> None:
+        """Shows the whole store as it is now; views stay, as `forget` says."""
+        self._scope = ALL
+        self.forget()
+        self._landed.point(ALL)
+        self._every_result = self.results = MaterializedResults(self.store, self._reduced)
+
+    def measure(self, runs: Sequence[str] | None) -> None:
         """Replaces the stored runs by others, for instance by parts of them.
 
         Args:
-            runs: the JSON text of each (see `part_of_run`).
+            runs: the JSON text of each (see `part_of_run`); None for the stored ones again.
         """
         self.forget()
         self._landed.runs = runs
@@ -266,7 +276,7 @@ class Connection(_Base):
         return getattr(self._duckdb, attribute)
 
 
-def result_of(connection: duckdb.DuckDBPyConnection, reduction: str) -> Kept | None:
+def result_of(connection: duckdb.DuckDBPyConnection, reduction: str) -> Materialized | None:
     """The materialized results of a reduction for the scope of a connection to a store, if any."""
     return connection.results.of(reduction) if isinstance(connection, Connection) else None
 
@@ -324,6 +334,18 @@ def table_of(
     """The rows of a query, computed in the sandbox. `values`: of its parameters."""
     return run_restricted(
         connection, query, lambda: connection.sql(query, params=[*values]).to_arrow_table()
+    )
+
+
+def few_rows_of(
+    connection: duckdb.DuckDBPyConnection, query: str, values: Sequence[Any] = ()
+) -> pa.Table:
+    """The rows of a query that has few, as `table_of`.
+
+    It is bound once, not twice as by `Connection.sql`, but its rows are copied once more.
+    """
+    return run_restricted(
+        connection, query, lambda: connection.execute(query, [*values]).to_arrow_table()
     )
 
 
@@ -391,7 +413,7 @@ ROLLUPS = "rollup"
 """The schema of roll-ups."""
 
 
-def _kept_select(store: Store, reduction: View, rows: View, result: Kept, live: str) -> str:
+def _kept_select(store: Store, reduction: View, rows: View, result: Materialized, live: str) -> str:
     """SELECT of a reduction from its materialized results, and from samples for other days.
 
     Args:
@@ -404,35 +426,35 @@ def _kept_select(store: Store, reduction: View, rows: View, result: Kept, live: 
     return f"{shown} FROM {kept} AS {name(rows.name)}"
 
 
-def _rows(store: Store, result: Kept, live: str) -> str:
+def _rows(store: Store, result: Materialized, live: str) -> str:
     """SQL relation of a reduction that is partly or wholly materialized."""
     if result.is_open and not result.closed:
         return live
     if result.tells_columns:
-        return kept_rows(store, result.files, union=not result.is_uniform)
+        return result_rows(store, result.files, union=not result.is_uniform)
     # The live view also defines the columns: results of another version may lack some.
     condition = f"NOT {is_one_of(result.closed)}" if result.is_open else "false"
     rows = f"SELECT * FROM {live} WHERE {condition}"
     if result.files:
-        rows += f" UNION ALL BY NAME SELECT * FROM {kept_rows(store, result.files, union=True)}"
+        rows += f" UNION ALL BY NAME SELECT * FROM {result_rows(store, result.files, union=True)}"
     return f"({rows})"
 
 
-def _rollup_view(store: Store, reduction: str, result: Kept) -> Documented:
+def _rollup_view(store: Store, reduction: str, result: Materialized) -> Documented:
     """View `rollup.X`: the roll-ups of a reduction."""
     schema = schema_of(store, result.newest(LEVELS[1:]))
     documented = meanings(store, reduction)
     column_docs = {c: documented.get(c, "Meaning not known.") for c in schema.names}
     columns = ", ".join(map(name, column_docs))
     column_docs = {"level": "Length of what a row covers: hour.", **column_docs}
-    rows = kept_rows(store, result.rollups, hive=True, union=not result.is_uniform)
+    rows = result_rows(store, result.rollups, hive=True, union=not result.is_uniform)
     title = f"Roll-ups of {reduction}: sums; mean, max and 95th percentile of what is shown."
     return Documented(
         f"{ROLLUPS}.{reduction}", f"SELECT level, {columns} FROM {rows}", title, column_docs
     )
 
 
-def _coverage(results: Mapping[str, Kept]) -> str:
+def _coverage(results: Mapping[str, Materialized]) -> str:
     """SQL relation of the days that are materialized, by reduction, system and level."""
     spans = [
         f"({text(reduction)}, {text(system)}, {text(level)}, '{first}', '{last}', {days})"

@@ -6,12 +6,17 @@ import shutil
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from ...core.text import counted, megabytes
-from ..options import ANY_PATH, use_layouts
+from ..options import ANY_PATH
 from ..output import TARGET_FOLDER, bar, check_target, write_file, written_to
+
+if TYPE_CHECKING:
+    from ...api.site_store import SiteStore
+    from ...store import Store
 
 SCENARIOS = ("timer", "large-storage", "cp-regression", "linux-dasd-mdc", "pfault")
 REPORT = ("SYSTEM_SUMMARY2_BY_TIME", "2600NP")
@@ -22,7 +27,6 @@ FORMS = {"text": "txt", "csv": "csv", "markdown": "md", "html": "html"}
 @click.option(
     "--store",
     type=ANY_PATH,
-    callback=use_layouts,
     metavar="DIR|URL",
     help="Folder of the landed dumps: one of its own, store in that of -o, unless named here.",
 )
@@ -45,18 +49,20 @@ def command(store: Path | None, output: Path) -> None:
     Example:
       cpmon demo -o demo
     """
+    from ...api.site_store import SiteStore
     from ...config import Settings
     from ...reduce.engine.reducing import reduce
-    from ...store import Store
 
     check_target(output)
     store = store or output / "store"
+    site = SiteStore(store, Settings(), create=True)
+    site.use()
     started = time.perf_counter()
     for scenario in SCENARIOS:
-        _land(scenario, output / "dumps", store)
-    for reduced in reduce(Store(store), (), Settings()):  # once for all tables
+        _land(scenario, output / "dumps", site.store)
+    for reduced in reduce(site.store, (), site.settings):  # once for all tables
         click.echo(f"reduced    {reduced}", err=True)
-    written = _tables(store, output)
+    written = _tables(site, output)
     click.echo(f"\nWritten in {time.perf_counter() - started:.0f} s:")
     for file in written:
         click.echo(f"  {file}")
@@ -64,37 +70,34 @@ def command(store: Path | None, output: Path) -> None:
     click.echo(f"Ask on:\n  {program} query busiest_users --store {store}")
 
 
-def _land(scenario: str, folder: Path, store: Path) -> None:
+def _land(scenario: str, folder: Path, store: Store) -> None:
     from ...generate import load_scenario, write_run
     from ...ingest import ingest
-    from ...store import Store
 
-    place, plan = Store(store, create=True), load_scenario(scenario)
+    plan = load_scenario(scenario)
     for run in (r.run_id for r in plan.runs):
         began = time.perf_counter()
         with written_to(folder), bar(f"generating {run}") as advance:
             dump = write_run(plan, run, folder, progress=advance)
         generated = time.perf_counter()
         with bar(f"ingesting {run}", dump.bytes) as advance:
-            landed = ingest(dump.dump, place, progress=lambda source: advance(source.stored_read))
+            landed = ingest(dump.dump, store, progress=lambda source: advance(source.stored_read))
         intervals = counted(landed.about["intervals"], "interval")
         state = "landed before" if landed.already else intervals
         spent = f"{generated - began:.1f} s + {time.perf_counter() - generated:.1f} s"
         click.echo(f"{run:<10} {megabytes(dump.bytes):>9}  {state:<13}  {spent}", err=True)
 
 
-def _tables(store: Path, output: Path) -> list[Path]:
+def _tables(site: SiteStore, output: Path) -> list[Path]:
     """Print every table; write it, a report and a page in all formats."""
     from ...reduce.compare import compare, render_comparison, spec_names
     from ...reduce.page.drawing import runs_figure
     from ...reduce.page.page import write_pages
-    from ...reduce.reductions.reductions import reductions
     from ...reduce.reports.report import report
     from ...reduce.reports.report_text import render_report
-    from ...store import Store, connect
 
     written = []
-    with connect(Store(store), reductions()) as connection:
+    with site.connect() as connection:
         for name in spec_names():
             table = compare(connection, name)
             click.echo(render_comparison(table, "text"))

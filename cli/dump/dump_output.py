@@ -18,7 +18,7 @@ from ..output import FOR_PEOPLE, TARGET, Command, Output, bar, check_target, par
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from ...generate.sink import Sink
+    from ...generate.sink import DumpSink
     from ...ingest.container.source import Progress, Source
 
 container_option = choice_option(
@@ -65,7 +65,7 @@ def dump_input(dump: Path, container: str, verb: str) -> Iterator[tuple[Source, 
 
 
 @contextmanager
-def dump_output(output: Path, finish: Callable[[Path], None] | None = None) -> Iterator[Sink]:
+def dump_output(output: Path, finish: Callable[[Path], None] | None = None) -> Iterator[DumpSink]:
     """Open a new dump for writing.
 
     Args:
@@ -84,7 +84,7 @@ def dump_output(output: Path, finish: Callable[[Path], None] | None = None) -> I
                 code="output-is-terminal",
                 remedy="name a file with -o",
             )
-        yield cast("Sink", sys.stdout.buffer)
+        yield cast("DumpSink", sys.stdout.buffer)
         sys.stdout.buffer.flush()
         return
     by_suffix = {suffix: name for name, suffix in SUFFIXES.items() if suffix}

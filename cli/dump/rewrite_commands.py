@@ -76,12 +76,12 @@ def slice_command(
     from ...core.grace_period import bounds_of_ends
     from ...ingest.codec import unix_us
     from ...ingest.inspect.record_filter import kind_of
-    from ...ingest.rewrite import Part, slice_dump
+    from ...ingest.rewrite import SliceSelection, slice_dump
 
     kinds = frozenset(kind_of(record) for record in records)
     span = read_span(since, until, day=lambda: day_of_dump(dump, container))
     first_us, last_us = map(unix_us, bounds_of_ends(span.since, span.until))
-    part = Part(first_us, last_us, frozenset(domains), kinds, thin)
+    part = SliceSelection(first_us, last_us, frozenset(domains), kinds, thin)
     with dump_input(dump, container, "slicing") as (source, progress), dump_output(output) as sink:
         written = slice_dump(source, sink, part, progress=progress)
     counts = ", ".join((counted(written.intervals, "interval"), counted(written.records, "record")))

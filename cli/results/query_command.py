@@ -110,7 +110,7 @@ def command(
         out.write(render_parts(_ask_spark(sql, values, store, master), out.format))
         return
     if dump is not None:
-        from ...api import Dump
+        from ...api.dump import Dump
 
         with Dump(dump, settings=settings()) as records:
             out.write(render_parts(ask(records.connection, sql, values), out.format))

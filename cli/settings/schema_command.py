@@ -21,7 +21,6 @@ from ..options import (
     format_option,
     output_option,
     output_options,
-    use_layouts,
 )
 from ..output import (
     FOR_PEOPLE,
@@ -39,12 +38,21 @@ if TYPE_CHECKING:
     from ...schemas.description import Described
     from ...schemas.pages.page_import import Change, Imported
 
+
+def _use_layouts(context: click.Context, _option: click.Parameter, store: Path | None) -> None:
+    if not context.resilient_parsing:
+        from ...schemas.registry import use
+        from ...store.format.landed_layouts import layouts_of
+
+        use(layouts_of(store) if store else None)
+
+
 store_of_layouts = click.option(
     "--store",
     type=ANY_PATH,
     envvar="CPMON_STORE",
     expose_value=False,
-    callback=use_layouts,
+    callback=_use_layouts,
     metavar="DIR",
     help="A store; layouts in its folder schemas win over the shipped ones.",
 )

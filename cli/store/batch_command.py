@@ -11,7 +11,7 @@ import click
 from ..main import Status
 from ..options import DAY, choice_option, folder_option, output_option, output_options
 from ..output import Output, rows_as, write_file
-from ..site_settings import settings
+from ..site_settings import settings, store_at
 
 if TYPE_CHECKING:
     from ...batch import BatchPlan
@@ -135,7 +135,6 @@ def _open(root: Path, *, create: bool) -> tuple[Store, BatchPlan, Settings]:
     """The store, the plan and the settings."""
     from ...batch.plan import check_settings, read_plan
     from ...core.errors import CpmonError
-    from ...store import Store
 
     site = settings(root)
     if site.file is None:
@@ -147,4 +146,4 @@ def _open(root: Path, *, create: bool) -> tuple[Store, BatchPlan, Settings]:
             remedy="docs/operations.md has settings to start from",
         )
     plan = (check_settings(site) if create else None) or read_plan(site)
-    return Store(root, create=create), plan, site
+    return store_at(root, create=create), plan, site

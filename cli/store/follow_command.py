@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import ExitStack
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +15,13 @@ from ..dump.dump_output import container_option
 from ..main import Status, status_of, worse
 from ..options import ANY_PATH, LENGTH, Name, Parsed, release_option, store_option
 from ..output import TARGET_FILE, check_target, parents_option, say
-from ..site_settings import settings
+from ..site_settings import settings, store_at
 
 if TYPE_CHECKING:
     from datetime import timedelta
 
     from ...ingest import Code, Landed
+    from ...store import Store
 
 
 def _address(text: str) -> tuple[str, int]:
@@ -59,6 +61,11 @@ ADDRESS = Parsed("address", ":9117 or 10.0.0.1:9117", "[HOST]:PORT", _address)
     metavar="FILE",
     help="Append exceptions there when they begin and end, as JSON lines.",
 )
+@click.option(
+    "--webhook",
+    metavar="URL",
+    help="Post each line of --alerts there, until it is accepted.",
+)
 @parents_option
 @click.option("--idle", type=LENGTH, help="End when nothing has come for so long, as 30s.")
 def command(
@@ -70,6 +77,7 @@ def command(
     metrics: tuple[str, int] | None,
     metrics_top: int,
     alerts: Path | None,
+    webhook: str | None,
     idle: timedelta | None,
 ) -> Status:
     """Land what comes from SOURCE: each interval is in the store seconds after its last record.
@@ -87,15 +95,17 @@ def command(
       cpmon generate small-lab --pace 60x -o - | cpmon follow - --store perf/
       cpmon follow /data/monwrite/ --store perf/ --system VMPROD
       cpmon follow /dev/monreader --store perf/ --metrics :9117 --alerts alerts.jsonl
+      cpmon follow /dev/monreader --store perf/ --alerts a.jsonl --webhook https://HOST/cpmon
     """
     from ...config.settings import PATTERNS
     from ...ingest.following import follow
-    from ...store import Store
 
+    if webhook and not alerts:
+        raise click.UsageError("--webhook posts the lines of a file: add --alerts FILE")
     check_target(alerts)
     if alerts:
         alerts.parent.mkdir(parents=True, exist_ok=True)
-    place, worst = Store(store, create=True), Status.DONE
+    place, worst = store_at(store, create=True), Status.DONE
     told: set[Code] = set()
     options: dict[str, Any] = {"system": system, "release": release, "container": container}
     options["idle_s"] = None if idle is None else idle.total_seconds()
@@ -111,9 +121,7 @@ def command(
                 serving.enter_context(live.served(*metrics))
                 told_of.append(live.landed)
             if alerts:
-                from ...batch.alerts import Alerts
-
-                told_of.append(Alerts(place, settings(), alerts).landed)
+                told_of.append(serving.enter_context(_alerting(place, alerts, webhook)))
             for landed in follow(source, place, PATTERNS, **options):
                 worst = worse(worst, _report(landed, told))
                 for tell in told_of:
@@ -121,6 +129,33 @@ def command(
     finally:
         place.discard_unused()
     return worst
+
+
+@contextmanager
+def _alerting(store: Store, file: Path, webhook: str | None) -> Iterator[Callable[[Landed], None]]:
+    """Tells alerts to a file, and from there to whoever is to get them."""
+    from ...batch.alerts import Alerts
+    from ...batch.delivery import Delivery, by_command, by_webhook
+    from ...batch.hooks import refuse_untrusted
+
+    refuse_untrusted(settings())
+    senders = {"webhook": by_webhook(webhook)} if webhook else {}
+    if settings().batch.hook_alert:
+        senders["hook"] = by_command(settings().batch)
+    alerts = Alerts(store, settings(), file)
+    report = functools.partial(say, err=True)
+    deliveries = [Delivery(file, name, send, report) for name, send in senders.items()]
+    alerts.catch_up()
+
+    def tell(landed: Landed) -> None:
+        alerts.landed(landed)
+        for delivery in deliveries:
+            delivery.wake()
+
+    with ExitStack() as running:
+        for delivery in deliveries:
+            running.enter_context(delivery.running())
+        yield tell
 
 
 def _report(landed: Landed, told: set[Code]) -> Status:

@@ -16,7 +16,7 @@ from ..dump.dump_output import container_option
 from ..main import Status, report_failure, status_of, worse, worst_status
 from ..options import Name, dump_arguments, engine_options, release_option, store_option
 from ..output import bar, say
-from ..site_settings import settings
+from ..site_settings import settings, store_at
 
 if TYPE_CHECKING:
     from ...ingest import Landed
@@ -65,15 +65,13 @@ def command(
       cpmon ingest /data/monwrite/ --store perf/
       ssh vm cat monitor.gz | cpmon ingest - --store perf/ --system VMPROD
     """
-    from ...store import Store
-
     dumps = tuple(file for dump in dumps for file in _files_of(dump))
     if run_id and len(dumps) > 1:
         raise click.UsageError("--run-id names one run; give one dump with it")
     if engine and Path("-") in dumps:
         raise click.UsageError("standard input (-) lands alone: leave out --jobs and --engine")
     # Spark executors have other working directories.
-    place = Store(store, create=True)
+    place = store_at(store, create=True)
     options = {
         "container": container,
         "system": system,

@@ -12,7 +12,7 @@ from ...core.text import counted
 from ..main import Status, report_failure
 from ..options import DAY, folder_option, output_options, pairs, store_option
 from ..output import TARGET_FILE, Output, check_target, parents_option, say, written_to
-from ..site_settings import settings, store_at, warn_of_exposure
+from ..site_settings import settings, site_store, store_at, warn_of_exposure
 from .export_command import export
 
 
@@ -170,12 +170,11 @@ def compact(store: Path) -> Status:
     from ...store.results.lineage import lineages
     from ...store.results.merging import merge
     from ..output import bar
-    from ..site_settings import limits
 
     place, views = store_at(store), reductions()
     place.clean()
     collect_garbage(place)
-    merged, due = merge(place, lineages(views), limits(store)), months(place)
+    merged, due = merge(place, lineages(views), site_store(store).limits), months(place)
     with bar(f"merging dumps of {store}", sum(size(place, month) for month in due)) as advance:
         done = merge_dumps(place, due, advance)
     dumps = f"{counted(done.dumps, 'dump')} of {counted(done.months, 'month')}"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -14,16 +15,14 @@ import pyarrow.compute as pc
 from ...config import Settings
 from ...core.errors import NothingToReportError
 from ...reduce.explain import explain, render_explanation
+from ...reduce.live import Interval, LiveConnection, intervals_since
 from ...reduce.metrics.metric import TIME
-from ...reduce.reductions.reductions import reductions
 from ...reduce.reports.cells import clock, column_texts
 from ...reduce.reports.report import ReportResult, report
 from ...reduce.reports.report_names import find_report
-from ...reduce.reports.report_sql import BEGIN
 from ...reduce.rules.exceptions import exceptions
 from ...store import Store
-from ...store.connection import Connection, connect
-from ...store.sandbox.sandbox import Limits
+from ...store.connection import Connection
 
 SYSTEM = "SYSTEM_SUMMARY_BY_TIME"
 PANELS = {
@@ -38,8 +37,6 @@ EXCEPTIONS = "exceptions"
 SUBJECTS = (*PANELS, EXCEPTIONS)
 REACH = timedelta(hours=24)
 """How far back one can look from the last interval."""
-AGAIN = timedelta(hours=1)
-"""What is read again when something has landed: it may be late."""
 
 
 @dataclass(frozen=True)
@@ -83,26 +80,12 @@ class Lines:
         )
 
 
-@dataclass(frozen=True)
-class Interval:
-    """An interval of a system: from when to when, UTC, and its line."""
-
-    begin: datetime
-    end: datetime
-    line: Mapping[str, str]
-
-    @property
-    def middle(self) -> datetime:
-        """A time behind which no other interval ends up to its end; its begin is rounded."""
-        return self.begin + (self.end - self.begin) / 2
-
-
 class Watched:
     """A store that is looked at; each question reads it as it is then."""
 
     def __init__(self, store: Store, settings: Settings, system: str | None = None) -> None:
         self._store, self._settings, self._system = store, settings, system
-        self._known: list[Interval] = []
+        self._of_line, self._of_subject = (LiveConnection(store, settings) for _ in range(2))
 
     @property
     def version(self) -> str:
@@ -118,32 +101,37 @@ class Watched:
             self._system = last.system if last else None
         return self._system
 
-    @contextmanager
-    def _connected(self) -> Iterator[Connection]:
-        limits = Limits(self._settings.memory_limit, self._settings.threads)
-        with connect(self._store, reductions(), limits) as connection:
-            yield connection
-
     def intervals(self) -> list[Interval]:
-        """The intervals of the last day, in order; of those known before the last hour is read."""
+        """The intervals of the last day, in order."""
         days = [d for dump in self._store.dumps() if dump.system == self.system for d in dump.days]
         if not days:
             return []
-        midnight = datetime.combine(max(days), datetime.min.time())
-        since = self._known[-1].end - AGAIN if self._known else midnight - REACH
-        with self._connected() as connection, suppress(NothingToReportError):
-            new = _intervals_of(self._report(connection, SYSTEM, since))
-            self._known = [each for each in self._known if each.end < new[0].end] + new
-        return [*self._known]
+        with self._of_line.current() as connection:
+            midnight = datetime.combine(max(days), datetime.min.time())
+            return intervals_since(connection, self.system, midnight - REACH)
+
+    def both(self, name: str, interval: Interval) -> tuple[Lines, Mapping[str, str]]:
+        """The lines of a subject in an interval, and the system's, asked at the same time."""
+        with ThreadPoolExecutor(1) as aside:
+            line = aside.submit(self.line, interval)
+            return self.subject(name, interval), line.result()
+
+    def line(self, interval: Interval) -> Mapping[str, str]:
+        """The system in an interval: what each figure is called, and its text."""
+        with self._of_line.current() as connection, suppress(NothingToReportError):
+            lines = lines_of(self._report(connection, SYSTEM, interval.begin, interval.end))
+            texts = (texts[0].as_py() for texts in lines.cells)
+            return dict(zip(lines.heads, texts, strict=True))
+        return {}
 
     def subject(self, name: str, interval: Interval) -> Lines:
         """The lines of a subject in an interval."""
-        with self._connected() as connection:
+        with self._of_subject.current() as connection:
             if name == EXCEPTIONS:
                 return self._exceptions(connection, interval)
             try:
                 return lines_of(
-                    self._report(connection, PANELS[name], interval.middle, interval.end)
+                    self._report(connection, PANELS[name], interval.begin, interval.end)
                 )
             except NothingToReportError as error:
                 return Lines(notes=[str(error).partition("\n")[0]])
@@ -151,7 +139,7 @@ class Watched:
     def over_time(self, name: str, key: Any, until: datetime) -> Lines:
         """The lines of an object of a subject over the last day."""
         (option,) = find_report(PANELS[name]).follows
-        with self._connected() as connection:
+        with self._of_subject.current() as connection:
             result = self._report(
                 connection, PANELS[name], until - REACH, until, objects={option: key}
             )
@@ -160,11 +148,11 @@ class Watched:
 
     def explained(self, interval: Interval) -> str:
         """What was different in an interval."""
-        with self._connected() as connection:
+        with self._of_subject.current() as connection:
             found = explain(
                 connection,
                 system=self.system,
-                moment=interval.middle,
+                moment=interval.begin + (interval.end - interval.begin) / 2,
                 against="before",
                 settings=self._settings,
             )
@@ -192,7 +180,7 @@ class Watched:
         found = exceptions(
             connection,
             system=self.system,
-            since=interval.middle,
+            since=interval.begin,
             until=interval.end,
             settings=self._settings,
         ).table
@@ -213,18 +201,6 @@ class Watched:
 
 def _value(value: float | None) -> str:
     return "" if value is None else f"{value:,.6g}"
-
-
-def _intervals_of(result: ReportResult) -> list[Interval]:
-    lines = lines_of(result)
-    assert result.covered is not None
-    begins = result.covered.column(BEGIN).to_pylist()
-    ends = result.table.column(TIME).to_pylist()
-    rows = zip(*(texts.to_pylist() for texts in lines.cells), strict=True)
-    return [
-        Interval(begin, end, dict(zip(lines.heads, row, strict=True)))
-        for begin, end, row in zip(begins, ends, rows, strict=True)
-    ]
 
 
 def lines_of(result: ReportResult) -> Lines:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from rich.text import Text
@@ -15,9 +15,11 @@ from textual.widgets import DataTable, Input, Static
 
 from ...core.errors import CpmonError
 from ...core.text import counted, printable
-from .panels import EXCEPTIONS, SUBJECTS, Interval, Lines, Watched
+from ...reduce.live import Interval
+from ...reduce.reports.cells import clock
+from .panels import EXCEPTIONS, SUBJECTS, Lines, Watched
 
-LOOK_S = 0.5
+LOOK_S = 0.2
 """Seconds between looks at the store."""
 HELP = "1-6 subject  s sort  r turn  / filter  Enter over time  Space  arrows  e  n  q"
 
@@ -29,11 +31,13 @@ class Shown:
     Attributes:
         interval: None before the first one.
         number: of the interval, from the first one of the day, and how many there are.
+        line: the system in it: what each figure is called, and its text.
     """
 
     interval: Interval | None
     lines: Lines
     number: tuple[int, int] = (0, 0)
+    line: Mapping[str, str] = field(default_factory=dict)
 
 
 class LinesTable(DataTable[Text]):
@@ -148,7 +152,8 @@ class TopScreen(App[None]):
             return Shown(None, Lines(notes=["no interval with figures has landed yet"]))
         at = count - 1 if self._at is None else min(self._at, count - 1)
         interval = self._intervals[at]
-        return Shown(interval, self._watched.subject(self._subject, interval), (at + 1, count))
+        lines, line = self._watched.both(self._subject, interval)
+        return Shown(interval, lines, (at + 1, count), line)
 
     def _ask(self, question: Callable[[], Any], show: Callable[[Any], None]) -> None:
         """Answer a question in a thread; the last one counts."""
@@ -185,7 +190,7 @@ class TopScreen(App[None]):
         interval, (number, count) = self.shown.interval, self.shown.number
         if interval is None:
             return f"{self._watched.system or 'no system'}  nothing yet"
-        (_, end), *figures = interval.line.items()
+        (_, end), *figures = [*self.shown.line.items()] or [("", clock(interval.end))]
         at = f"{self._watched.system}  {end}  interval {number} of {count}"
         texts, width = [], 0
         for head, value in figures:

@@ -69,13 +69,17 @@ def _print(watched: Watched, top: int, form: str) -> None:
             expected="two intervals of a system that follow each other",
         )
     last = intervals[-1]
+    line = watched.line(last)
     subjects = {name: watched.subject(name, last) for name in SUBJECTS}
     if form == "json":
-        say(json.dumps(_document(watched, subjects, top), default=str))
+        about = {"system": watched.system, "begin": last.begin, "interval_end": last.end}
+        parts = {name: _document(lines, top) for name, lines in subjects.items()}
+        document = {"schema_version": 1, **about, "line": line, **parts}
+        say(json.dumps(document, default=str))
         return
-    items = (f"{head}: {value}".replace(" ", NO_BREAK) for head, value in last.line.items())
-    line = textwrap.fill(", ".join((str(watched.system), *items)), LINE)
-    say(line.replace(NO_BREAK, " "))
+    items = (f"{head}: {value}".replace(" ", NO_BREAK) for head, value in line.items())
+    text = textwrap.fill(", ".join((str(watched.system), *items)), LINE)
+    say(text.replace(NO_BREAK, " "))
     for name, lines in subjects.items():
         say(f"\n{name}")
         for row in _rows(lines, top):
@@ -97,16 +101,5 @@ def _rows(lines: Lines, top: int) -> list[str]:
     return text_lines(blocks, [n == 0 for n in range(len(blocks))], [1] * len(blocks))
 
 
-def _document(watched: Watched, subjects: dict[str, Lines], top: int) -> dict[str, Any]:
-    last = watched.intervals()[-1]
-    return {
-        "schema_version": 1,
-        "system": watched.system,
-        "begin": last.begin,
-        "interval_end": last.end,
-        "line": dict(last.line),
-        **{
-            name: {"lines": lines.values.slice(0, top).to_pylist(), "notes": [*lines.notes]}
-            for name, lines in subjects.items()
-        },
-    }
+def _document(lines: Lines, top: int) -> dict[str, Any]:
+    return {"lines": lines.values.slice(0, top).to_pylist(), "notes": [*lines.notes]}

@@ -7,7 +7,7 @@ from importlib.resources import files
 import numpy as np
 
 from ..model.measurement import TOD_PER_US
-from ..model.processors import Partitions
+from ..model.processors import CONTENDED_US, SPIN_US, Partitions
 from ..model.storage import Flows
 from ..model.system import Model, Sample, allocate_shares, entry_of, per_sample
 from ..numeric import F64, I64, around_one, capped, floor_int, partition
@@ -70,11 +70,16 @@ def lock_spins(sample: Sample) -> tuple[I64, I64]:
     Returns:
         (2, locks) spins for exclusive and for shared use; the time spent in them, TOD units.
     """
-    times = sample.times
-    spins = partition(int(times.spins.sum()), _LOCKS["share"])
-    shared = floor_int(spins * _LOCKS["shared"])
+    times, k = sample.times, sample.interval
+    longer = np.zeros(len(LOCK_NAMES))
+    for name, processors in sample.model.demand.contention.items():
+        longer += (name == LOCK_NAMES) * processors[k] * sample.seconds * 1e6 / CONTENDED_US
+    usual = int(times.spins.sum()) - longer.sum()
+    spins = partition(int(times.spins.sum()), _LOCKS["share"] + longer / max(usual, 1))
+    shared = floor_int(np.maximum(spins - longer, 0) * _LOCKS["shared"])
     kinds = np.stack([spins - shared, shared])
     weights: F64 = kinds * _LOCKS["length"]
+    weights[0] += longer * (CONTENDED_US / SPIN_US)
     spent = partition(int(times.spin_time.sum()), weights.reshape(-1))
     return kinds, spent.reshape(kinds.shape)
 

@@ -56,9 +56,10 @@ def volume_work(sample: Sample) -> VolumeWork:
     attached = sample.areas.share
     paging = volumes.slots * volumes.is_page * varied * attached
     rates = volumes.rates * varied * attached
+    begin = int(sample.model.timeline.edges[k])
     shared = [
         (flows.dasd_in[k], paging),
-        (flows.dasd_out[k], paging),
+        (flows.dasd_out[k], paging * ~volumes.filled(begin)),
         (volumes.user_ios[k], rates * ~volumes.is_cp),
         (volumes.spool_ios[k], rates * volumes.is_spool),
         (volumes.avoided[k], volumes.avoided_rate * varied),
@@ -67,16 +68,26 @@ def volume_work(sample: Sample) -> VolumeWork:
     reads, writes, users, spool, avoided = partition(np.array(totals), np.stack(weights))
     page_starts = np.ceil((reads + writes) / volumes.pages_per_io).astype(np.int64)
     # Beyond this utilization of a volume fewer I/Os start.
-    most = np.floor(0.98 * span_scm / np.maximum(volumes.service, 1e-9))
+    service, parts = volumes.times_of_io(k)
+    most = np.floor(0.98 * span_scm / np.maximum(service, 1e-9))
     demanded = page_starts + users + spool
     starts = np.minimum(demanded, np.maximum(most, page_starts)).astype(np.int64)
-    busy = _busy(volumes, starts, k, span_scm)
-    pending, disconnect = floor_int(busy * volumes.parts[:2])
+    busy = _busy(volumes, starts, service, k, span_scm)
+    pending, disconnect = floor_int(busy * parts[:2])
     use = np.minimum(busy / np.maximum(span_scm, 1.0), 0.99)
     # Random arrivals and service: Little's law holds with a mean wait of service * use / (1 - use).
     queue = use * use / (1 - use)
     connect = busy - pending - disconnect
     return VolumeWork(reads, writes, starts, avoided, pending, disconnect, connect, use, queue)
+
+
+@per_sample
+def slots_used(sample: Sample) -> I64:
+    """(volumes,) page slots in use at a sample: the users' pages, and all of a full volume."""
+    model, volumes = sample.model, sample.model.volumes
+    slots = volumes.slots * sample.areas.now * volumes.is_page
+    used = partition(int(model.levels.slots[sample.number]), slots)
+    return np.where(volumes.filled(int(model.timeline.edges[sample.number])), slots, used)
 
 
 @per_sample
@@ -92,9 +103,9 @@ def measured_work(sample: Sample) -> VolumeWork:
     )
 
 
-def _busy(volumes: Volumes, starts: I64, interval: int, span_scm: F64) -> I64:
+def _busy(volumes: Volumes, starts: I64, service: F64, interval: int, span_scm: F64) -> I64:
     """(volumes,) I/Os times service time, or the target; never more than the interval."""
-    busy = np.minimum(np.rint(starts * volumes.service), np.floor(span_scm)).astype(np.int64)
+    busy = np.minimum(np.rint(starts * service), np.floor(span_scm)).astype(np.int64)
     if volumes.page_busy is not None and volumes.is_page.any():
         io = starts[volumes.is_page]
         target = volumes.measurement.targets.page_volume_busy or 0.0
@@ -119,7 +130,9 @@ def path_samples(sample: Sample) -> tuple[I64, I64]:
     Returns:
         (256,) samples that found the path busy; (51,) samples by the number of busy paths.
     """
-    count, ids = sample.high_frequency_samples, sample.model.volumes.path_ids
+    volumes, end = sample.model.volumes, int(sample.model.timeline.edges[sample.interval + 1])
+    count = sample.high_frequency_samples
+    ids = volumes.path_ids * volumes.paths_at(end)
     connect = volume_work(sample).connect / np.maximum((ids > 0).sum(axis=1), 1)
     weights = np.repeat(connect, ids.shape[1])
     moved = np.bincount(ids.reshape(-1), weights=weights, minlength=256)

@@ -331,7 +331,7 @@ class Encoder:
         self.encoding = Encoding(layout, release, entries, sizes)
         self._ages = ages
         self._wrapping = wrapping
-        self._columns: dict[str, _Column | None] = {}
+        self._columns: dict[str, _EncodedColumn | None] = {}
         self._restarted = np.zeros(rows, dtype=np.bool_)
         self._records = np.tile(self.encoding.blank, (rows, 1))
         self._tods = TIME.view(self._records)
@@ -387,12 +387,12 @@ class Encoder:
             current[name] = (place.view(self._records) if total is None else total)[rows]
         return current
 
-    def _begin(self, name: str, value: Any, present: Bool | None) -> _Column | None:
+    def _begin(self, name: str, value: Any, present: Bool | None) -> _EncodedColumn | None:
         """Write a field for the first time; None if the release does not have it."""
         place = self.encoding.place(name)
         if place is None:
             return None
-        column = _Column(place, self._records)
+        column = _EncodedColumn(place, self._records)
         if not place.field.is_cumulative:
             column.update(value)
             return column
@@ -413,7 +413,7 @@ class Encoder:
         return np.where(_spread(self._restarted, shape), delta, start)
 
 
-class _Column:
+class _EncodedColumn:
     """A field in all rows of some records; `total` has the sums of a counter, not wrapped."""
 
     __slots__ = ("_field", "_target", "total")
@@ -486,7 +486,7 @@ def encode_events(batches: Iterable[EventBatch], release: str) -> list[Block]:
         for name, value in [*batch.values.items(), *more.items()]:
             place = encoding.place(name)
             if place is not None:
-                _Column(place, records).update(value)
+                _EncodedColumn(place, records).update(value)
         encoding.check_conditions(records)
         tods = np.asarray(batch.tods, dtype=np.uint64)
         blocks.append(Block(encoding.layout.domain, records, tods))

@@ -115,8 +115,8 @@ def _suspended(sample: Sample, batches: Sequence[EventBatch]) -> list[EventBatch
     if not spans:
         return [*batches]
     for batch in batches:
-        at = (batch.tods - np.uint64(model.clock.origin)).astype(np.int64)
-        kept = ~np.any([(at >= since) & (at < until) for since, until in spans], axis=0)
+        after = (batch.tods - np.uint64(model.clock.origin)).astype(np.int64)
+        kept = ~np.any([(after >= since) & (after < until) for since, until in spans], axis=0)
         lost += int(len(kept) - kept.sum())
         values = {
             name: np.asarray(value)[kept] if np.shape(value)[:1] == kept.shape else value

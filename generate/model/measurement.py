@@ -9,7 +9,7 @@ import numpy as np
 
 from ...core.errors import CpmonError
 from ..numeric import F64, I64, U64, around_one, bell, capped, floor_int, partition, random_stream
-from ..scenario.scenario import DOMAIN_NUMBERS, Run, Scenario
+from ..scenario.scenario import DOMAIN_NUMBERS, Event, Run, Scenario
 
 TOD_PER_US = 4096
 TOD_PER_S = 1_000_000 * TOD_PER_US
@@ -56,7 +56,7 @@ class Measurement:
         # The monitor's own domain, 1, is always sampled.
         self.sampled = frozenset({1, *sampled})
         self.events = sorted((*scenario.events, *run.events), key=lambda each: each.at_s)
-        self.frames = Frames(scenario, run)
+        self.frames = FrameCounts(scenario, run)
         self.warmup = min(run.warmup_intervals, self.intervals - 1)
 
     def rng(self, noun: str) -> np.random.Generator:
@@ -67,7 +67,7 @@ class Measurement:
 _FRAMES_PER_MIB = 256
 
 
-class Frames:
+class FrameCounts:
     """Sizes in 4 KiB pages that do not change during a run.
 
     Attributes:
@@ -166,6 +166,12 @@ class Timeline:
         """The interval in which a second lies; the number of intervals if it is later."""
         return int(np.searchsorted(np.cumsum(self.seconds), second, side="right"))
 
+    def covered(self, event: Event) -> F64:
+        """(intervals,) share of each interval that an event with a length covers."""
+        first, last = event.at_s * TOD_PER_S, (event.at_s + event.lasts_s) * TOD_PER_S
+        both = np.minimum(self.edges[1:], last) - np.maximum(self.edges[:-1], first)
+        return np.asarray(np.maximum(both, 0) / self.tod)
+
     def interval_of(self, sample: int) -> int:
         """The interval that a sample reports on.
 
@@ -179,7 +185,7 @@ class Timeline:
         return sample == 0 or bool(self.epoch[sample] != self.epoch[sample - 1])
 
 
-class Clock:
+class ModelClock:
     """The TOD clock of a run.
 
     CP's sample timer does not drift: intervals end a few milliseconds early or late, but the run

@@ -97,11 +97,9 @@ class Population:
 
     def looping(self, interval: int) -> F64:
         """(users,) percent of a processor that users in a loop take, mean over an interval."""
-        percent, (begin, end) = np.zeros(len(self.names)), self._line.edges[interval : interval + 2]
+        percent = np.zeros(len(self.names))
         for runaway, users in self._runaways:
-            first, last = runaway.at_s * TOD_PER_S, (runaway.at_s + runaway.lasts_s) * TOD_PER_S
-            part = max(min(last, end) - max(first, begin), 0) / (end - begin)
-            percent[users] += runaway.cpu_percent * part
+            percent[users] += runaway.cpu_percent * self._line.covered(runaway)[interval]
         return percent
 
     def clock_offset(self, sample: int) -> I64:
@@ -234,6 +232,7 @@ class Demand:
 
     Attributes:
         users, load: (intervals, groups) users logged on, and their load.
+        contention: lock -> (intervals,) processors that spin for it, beside the usual ones.
         emulation, cp, timer_cp: processors that the work keeps busy; the last is the part of `cp`
             that serves timers.
         volume_load: load of the users, weighted by their processor time.
@@ -285,7 +284,13 @@ class Demand:
             + ios * machine.io_us
             + (self.xstor_pages + self.dasd_pages) * machine.page_us
         )
-        self.cp = self.timer_cp + other_us / 1e6
+        self.contention = {
+            each.name: each.cpu_percent / 100 * allocation.timeline.covered(each)
+            for each in measurement.events
+            if each.kind == "contention"
+        }
+        spinning = sum(self.contention.values(), np.zeros(measurement.intervals))
+        self.cp = self.timer_cp + other_us / 1e6 + spinning
 
     def _page(self, ios: F64) -> None:
         """Set the pages that the users hold, and those that move."""

@@ -203,7 +203,9 @@ class Partitions:
 _FULL = 0.999
 """Most utilization of a processor, and most share of emulation in its busy time."""
 
-_SPIN_US, _SPINS_PER_S = 3.0, 4000.0
+SPIN_US, _SPINS_PER_S = 3.0, 4000.0
+CONTENDED_US = 30
+"""Length of a spin for a lock that is held for long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +263,7 @@ class Processors(Times):
         unparked = _switches(measurement, "park", "unpark")
         working = Presence(line, count, online, unparked).shares() * line.up[:, None]
         lost, most = _limits(measurement, line)
-        room = floor_int(working * line.tod[:, None] * most)
+        room = floor_int(working * line.tod[:, None] * most[:, None])
         use = _Utilization(demand, work, working, room)
         busy, emulation = use.by_processor()
         rng, cp = measurement.rng("charged"), busy - emulation
@@ -269,12 +271,17 @@ class Processors(Times):
         # CP time for a virtual processor also takes its time; the rest is system time.
         free = np.maximum(use.guests - emulation.sum(axis=1), 0) / np.maximum(cp.sum(axis=1), 1)
         charged = floor_int(cp * np.minimum(share, np.minimum(free, 1.0)[:, None]))
+        suspended = floor_int(busy * lost)
+        # What a cap keeps from running does not wait: there is work for all of the time.
+        bound = (use.shortage > 1) & (most < _FULL / (1 + lost))
+        whole = floor_int(working * line.tod[:, None]) - busy
+        suspended = np.where(bound[:, None], np.maximum(whole, suspended), suspended)
         return cls(
             working,
             emulation,
             charged,
             cp - charged,
-            floor_int(busy * lost),
+            suspended,
             *_spins(demand, cp),
             use.shortage,
             Presence(line, count, online),
@@ -296,16 +303,16 @@ def _switches(measurement: Measurement, off: str, on: str) -> list[Switch]:
     ]
 
 
-def _limits(measurement: Measurement, line: Timeline) -> tuple[float, float]:
+def _limits(measurement: Measurement, line: Timeline) -> tuple[float, F64]:
     """Effects of other partitions on the processors.
 
     Returns:
-        Suspended time of a shared processor as a share of its busy time; and the share of an
-        interval that suspension or a cap lets a processor be busy.
+        Suspended time of a shared processor as a share of its busy time; and the share of each
+        interval, (intervals,), that suspension or a cap lets a processor be busy.
     """
-    processors = measurement.machine.processors
+    processors, full = measurement.machine.processors, np.full(measurement.intervals, _FULL)
     if measurement.machine.mode != "lpar" or measurement.machine.dedicated:
-        return 0.0, _FULL
+        return 0.0, full
     lpars = Partitions(measurement, line)
     rows = zip(lpars.counts, lpars.demanded, lpars.dedicated, lpars.types, strict=True)
     kind = measurement.machine.processor_type
@@ -313,7 +320,9 @@ def _limits(measurement: Measurement, line: Timeline) -> tuple[float, float]:
     load = min((processors + others) / max(lpars.shared[kind], 1), 1.0)
     # A processor is suspended for a quarter of its busy time when the machine is fully used.
     lost = 0.25 * load * load
-    return lost, min(_FULL / (1 + lost), _FULL * lpars.limit(lpars.own) / processors)
+    edges = line.edges.tolist()
+    own = np.array([lpars.limits(*each)[lpars.own] for each in pairwise(edges)])
+    return lost, np.minimum(full / (1 + lost), full * own / processors)
 
 
 def _spins(demand: Demand, cp: I64) -> tuple[I64, I64]:
@@ -321,18 +330,23 @@ def _spins(demand: Demand, cp: I64) -> tuple[I64, I64]:
     measurement, allocation = demand.measurement, demand.allocation
     targets, rng, p = measurement.targets, measurement.rng("spins"), measurement.processors
     line = allocation.timeline
+    contended = sum(demand.contention.values(), np.zeros(measurement.intervals))
     # Number and length of spins rise with the number of processors in CP.
-    utilization = cp.sum(axis=1) / np.maximum(p * line.tod, 1)
+    contended = np.minimum(contended * line.tod, 0.9 * cp.sum(axis=1))
+    utilization = (cp.sum(axis=1) - contended) / np.maximum(p * line.tod, 1)
     natural = _SPINS_PER_S * (p - 1) * utilization * p
     count = allocation.counts("spin counts", natural, targets.spin_lock_rate)
     spins = partition(count, cp * around_one(rng, cp.shape, 0.02))
+    longer = partition(floor_int(contended), cp.astype(np.float64))
+    more = longer // (CONTENDED_US * TOD_PER_US)
     weights = spins * around_one(rng, spins.shape, 0.015)
     if targets.spin_time_us is None:
-        natural_us = _SPIN_US * (1.0 + utilization * (p - 1))
-        return spins, floor_int(weights * natural_us[:, None] * TOD_PER_US)
+        natural_us = SPIN_US * (1.0 + utilization * (p - 1))
+        return spins + more, floor_int(weights * natural_us[:, None] * TOD_PER_US) + longer
     times: I64 = np.rint(count * targets.spin_time_us * TOD_PER_US).astype(np.int64)
     total = int(count[line.steady].sum()) * targets.spin_time_us * TOD_PER_US
-    return spins, partition(allocation.fix_steady(times, total, weights.sum(axis=1)), weights)
+    fixed = partition(allocation.fix_steady(times, total, weights.sum(axis=1)), weights)
+    return spins + more, fixed + longer
 
 
 class _Utilization:

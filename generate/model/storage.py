@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from ..numeric import F64, I64, around_one, floor_int, varied_levels
+from ..numeric import F64, I64, Bool, around_one, floor_int, varied_levels
+from ..scenario.scenario import Event
 from .measurement import SCM_PER_S, Allocation, moment
 from .population import Demand
 from .presence import Presence, Switch
@@ -107,6 +109,8 @@ class Flows(NamedTuple):
 
 _MOST_PATHS = 8
 """Channel paths to a device."""
+_OF_DISKS = ("slow", "full", "path-off", "path-on")
+"""Kinds of events of volumes and their paths."""
 
 
 class Volumes:
@@ -122,7 +126,6 @@ class Volumes:
         control_units, unit: (volumes,) number of the control unit; index of it.
         paths, path_count: (volumes,) 8 channel path ids; number of used ones.
         path_ids: (volumes, 8) the same as integers, 0 for unused ones.
-        path_masks: (volumes,) a bit for each channel path, from the left.
         hit_share, rates, avoided_rate: (volumes,) share of the I/Os that hit the control unit's
             cache; I/Os a second, and those that the minidisk cache avoids, at load 1.
         pages_per_io, service, parts: (volumes,) of an I/O: pages; 128 us; (3, volumes) shares of
@@ -156,7 +159,6 @@ class Volumes:
         self.path_count = self._each([len(g.channel_paths) // 2 for g in groups])
         shifts = np.arange(_MOST_PATHS - 1, -1, -1, dtype=np.uint64) * np.uint64(8)
         self.path_ids: I64 = (self.paths[:, None] >> shifts & np.uint64(0xFF)).astype(np.int64)
-        self.path_masks: I64 = ((self.path_ids > 0) * (0x80 >> np.arange(_MOST_PATHS))).sum(axis=1)
         self.device_types, self.device_models = self._types([g.device_type for g in groups], 10)
         self.unit_types, self.unit_models = self._types([g.control_unit_type for g in groups], 16)
         self.hit_share = self._each([g.cache_hit_share for g in groups], np.float64)
@@ -178,6 +180,7 @@ class Volumes:
         load = demand.volume_load
         users = sum(g.count * g.io_per_s for g in groups if g.kind == "user")
         spool = sum(g.count * g.io_per_s for g in groups if g.kind == "spool")
+        self._line = allocation.timeline
         self.user_ios = allocation.counts("user I/O", users * load)
         self.spool_ios = allocation.counts("spool I/O", spool * load)
         self.avoided_rate, self.avoided, self.missed = self._cached(allocation, load)
@@ -207,6 +210,52 @@ class Volumes:
         reads *= bool(rates.any())  # without a user volume there is nothing to read
         avoided = allocation.counts("avoided I/O", reads * hit_share * load)
         return rates, avoided, allocation.counts("missed reads", reads * (1 - hit_share) * load)
+
+    @functools.cached_property
+    def _disk_events(self) -> list[Event]:
+        """Those of single volumes and of channel paths, in order of time."""
+        return [each for each in self.measurement.events if each.kind in _OF_DISKS]
+
+    def paths_at(self, at: int) -> Bool:
+        """(volumes, 8) which channel paths are there at a moment of the run."""
+        there = self.path_ids > 0
+        for each in self._disk_events:
+            if each.kind in ("path-off", "path-on") and moment(each.at_s) <= at:
+                same = self.path_ids == int(each.name, 16)
+                there = there & ~same if each.kind == "path-off" else there | same
+        return there
+
+    def path_masks(self, at: int) -> I64:
+        """(volumes,) a bit for each channel path that is there at a moment, from the left."""
+        masks: I64 = (self.paths_at(at) * (0x80 >> np.arange(_MOST_PATHS))).sum(axis=1)
+        return masks
+
+    def times_of_io(self, interval: int) -> tuple[F64, F64]:
+        """(volumes,) time of an I/O, 128 us; (3, volumes) its shares as `parts`.
+
+        A slow device keeps its I/Os disconnected. Where paths are lost, an I/O is pending for
+        longer, as many times as there were more of them.
+        """
+        if not self._disk_events:
+            return self.service, self.parts
+        times: F64 = self.parts * self.service
+        for each in self._disk_events:
+            if each.kind == "slow":
+                slow = (self.devices == int(each.device, 16)) * self._line.covered(each)[interval]
+                times[1] += slow * (each.factor - 1) * self.service
+        begin, end = (int(edge) for edge in self._line.edges[interval : interval + 2])
+        left = [self.paths_at(at).sum(axis=1) for at in (begin, end)]
+        times[0] *= 2 * self.path_count / np.maximum(left[0] + left[1], 1)
+        service = times.sum(axis=0)
+        return service, times / np.maximum(service, 1e-9)
+
+    def filled(self, at: int) -> Bool:
+        """(volumes,) whose slots are all in use at a moment, so that CP writes no pages there."""
+        full = np.zeros(len(self.devices), dtype=np.bool_)
+        for each in self._disk_events:
+            if each.kind == "full" and moment(each.at_s) <= at < moment(each.at_s + each.lasts_s):
+                full |= self.devices == int(each.device, 16)
+        return full
 
     def _presence(self, allocation: Allocation, *layers: tuple[str, str]) -> Presence:
         """When devices are on in all layers, by the kinds of events that set each off and on."""

@@ -18,7 +18,7 @@ import numpy as np
 from ...schemas import layout
 from ..numeric import F64, I64, U64, around_one, floor_int
 from ..scenario.scenario import UserGroup
-from .measurement import TOD_PER_S, Allocation, Clock, Measurement, Timeline, moment
+from .measurement import TOD_PER_S, Allocation, Measurement, ModelClock, Timeline, moment
 from .population import Demand, Linux, Population, Transactions, Users
 from .presence import Presence, Stay
 from .processors import Partitions, Processors
@@ -179,7 +179,7 @@ class Model:
     def __init__(self, measurement: Measurement) -> None:
         self.measurement = measurement
         self.timeline = timeline = Timeline(measurement)
-        self.clock = Clock(measurement, timeline)
+        self.clock = ModelClock(measurement, timeline)
         self.population = Population(measurement, timeline)
         self.demand = demand = Demand(Allocation(measurement, timeline), self.population)
         transactions = Transactions.build(demand)

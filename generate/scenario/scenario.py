@@ -313,8 +313,12 @@ _OfMachine = Literal["attach", "detach", "storage-add", "area-add"]
 _Session = Literal["logoff", "logon", "runaway"]
 _OfLinux = Literal["process-start", "process-end", "mount", "unmount"]
 _OfPartition = Literal["partition-off", "partition-on", "weight", "cap", "uncap"]
+_OfDisks = Literal["slow", "full", "path-off", "path-on"]
+_OfCp = Literal["contention"]
 _OfUsers = Literal[_Session, _OfGuest, _OfLinux]
-EventKind = Literal[_Interruption, _OfUsers, _Switch, _OfSampling, _OfMachine, _OfPartition]
+EventKind = Literal[
+    _Interruption, _OfUsers, _Switch, _OfSampling, _OfMachine, _OfPartition, _OfDisks, _OfCp
+]
 _Second = Annotated[int, Meta(ge=0, le=10_000_000)]
 
 
@@ -323,7 +327,8 @@ class Event(Table, frozen=True):
 
     `lasts_s` is its length. `users` are user ids or patterns ("LINUX00*"). `processor` is
     a core where cores have several threads, and the address of a virtual one in events of users.
-    `name` is the command of a process, the directory of a file system, or a partition.
+    `name` is the command of a process, the directory of a file system, a partition, a channel path
+    or a lock. `factor` multiplies the service time of a device.
     """
 
     kind: EventKind
@@ -340,6 +345,7 @@ class Event(Table, frozen=True):
     storage_mib: Annotated[int, Meta(ge=1, le=1 << 24)] = 1024
     weight: Annotated[int, Meta(ge=1, le=999)] = 100
     cpu_percent: Percent = 97.0
+    factor: Annotated[float, Meta(ge=1, le=1000)] = 5.0
 
 
 Busy = Annotated[float, Meta(ge=0.05, le=99.9)]

@@ -448,12 +448,12 @@ def unframed(stream: Readable, framing: Framing, broken: Callable[[str], None]) 
     Args:
         broken: called with the first such place.
     """
-    reading = _Reading(stream, framing, broken)
+    reading = _FramedReading(stream, framing, broken)
     while not reading.ended:
         yield from filter(len, reading.more())
 
 
-class _Reading:
+class _FramedReading:
     """The bytes that are still to be processed, and their state.
 
     Attributes:

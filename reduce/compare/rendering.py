@@ -21,7 +21,7 @@ from ...render.html import html_page
 from ...render.printing import upper_percent
 from ...render.render import render
 from ...render.text import Grid, bullets, grid_lines, markdown_table
-from ...render.xlsx import Column, Sheet, number_of, workbook
+from ...render.xlsx import Sheet, SheetColumn, number_of, workbook
 from .comparison_table import ComparisonTable
 from .run_comparison import LARGE_PERCENT, MetricLine, RunComparison, Verdict
 from .spec import SOURCES
@@ -429,10 +429,10 @@ def _sheets(layout: ComparisonLayout) -> Iterator[Sheet]:
     rows = [[number_of(cell) for cell in (*line, *[""] * (width - len(line)))] for line in lines]
     head = [*blocks[0].head, *[""] * (width - len(blocks[0].head))]
     notes = list(itertools.chain(*layout.paragraphs))
-    columns = [Column(name, width=24) for name in head]
+    columns = [SheetColumn(name, width=24) for name in head]
     yield Sheet("comparison", columns, rows, [layout.heading], (), notes)
     cells = layout.cells
-    columns = [Column(name, width=len(name) + 2) for name in cells.column_names]
+    columns = [SheetColumn(name, width=len(name) + 2) for name in cells.column_names]
     yield Sheet("cells", columns, ([*row.values()] for row in cells.to_pylist()))
 
 

@@ -17,7 +17,7 @@ from ...store.connection import Connection
 from ...store.measured.runs import part_of_run
 from ..metrics import Metric, MetricKind, compared_metrics
 from ..reports.layout_notes import RESTING, assumed_notes, dumps_of
-from ..reports.report import doubts_note
+from ..reports.report_notes import doubts_note
 from ..reports.report_sql import doubts_sql
 from ..statistics import Array
 

@@ -21,9 +21,9 @@ from ...store import Store
 from ...store.files.disk import read_error, writing
 from ...store.files.plain_paths import path_text
 from ...store.results.entries import Day, Entry, Piece, add
-from ...store.results.kept_files import QueryWriter, files_of, is_one_of, kept_rows
 from ...store.results.lineage import definition_version, lineages
 from ...store.results.reduced import INTERVAL
+from ...store.results.result_files import QueryWriter, files_of, is_one_of, result_rows
 from ...store.sql.landed_views import INTERVALS
 from ..metrics.metric import TIME
 from ..metrics.rollups import DEPTH, EVER, SHIFT_ENDS, SHIFTS, Rollup, hours, rollup_of
@@ -35,8 +35,8 @@ from .planning import (
     SETTINGS,
     Chain,
     Done,
+    JobSite,
     RollupJob,
-    Site,
     UnitJob,
     rolled_up,
 )
@@ -94,7 +94,7 @@ def remember(store: Store) -> Store:
 class _Computation:
     """Computes the jobs of a chain in one database."""
 
-    def __init__(self, store: Store, site: Site, scratch: Path, advance: Advance | None) -> None:
+    def __init__(self, store: Store, site: JobSite, scratch: Path, advance: Advance | None) -> None:
         self.store, self.site, self.scratch, self.advance = store, site, scratch, advance
         self.database = ReductionDatabase(store, reductions(), scratch, site.limits)
         self.writer = self.database.writer
@@ -145,7 +145,7 @@ class _Computation:
         """Computes missing or outdated roll-ups from the pieces of intervals."""
         for entry in job.entries:
             started = time.perf_counter()
-            rows = kept_rows(self.store, files_of(job.pieces[entry.result]), union=True)
+            rows = result_rows(self.store, files_of(job.pieces[entry.result]), union=True)
             self.depth = create_shifts(self.writer, self.site.shifts, rows)
             self._publish(self._rolled_up(entry.result, [entry], rows))
             self._count(entry, 0, started)
@@ -170,7 +170,7 @@ class _Computation:
                 remedy="see why that day was not reduced, then run cpmon reduce again",
             )
         where = "true" if piece.level == INTERVAL else f"shift = '{EVER}'"
-        rows = f"{kept_rows(self.store, files_of([piece]), union=True)} WHERE {where}"
+        rows = f"{result_rows(self.store, files_of([piece]), union=True)} WHERE {where}"
         self.database.substitute(KEPT_SETTINGS, f"SELECT * FROM {rows}")
 
     def _finish(self, name: str, files: Sequence[tuple[Entry, Path]]) -> None:
@@ -213,7 +213,7 @@ def days_of(entry: Entry) -> list[Day]:
     return [(entry.system, day) for day in entry.days]
 
 
-def _check_definitions(store: Store, site: Site) -> None:
+def _check_definitions(store: Store, site: JobSite) -> None:
     """Check that this process has the definitions that the jobs were planned with.
 
     Raises:

@@ -17,8 +17,8 @@ from ...core.grace_period import GRACE
 from ...core.sql import name, text
 from ...store.format.store import Store
 from ...store.results.entries import Entry
-from ...store.results.kept_files import QueryWriter
 from ...store.results.lineage import code_of
+from ...store.results.result_files import QueryWriter
 from ...store.sandbox.sandbox import Limits, RestrictedThreads, seal
 from ...store.sql.database import database
 from ...store.sql.landed_views import INTERVALS, landed_view, views_below

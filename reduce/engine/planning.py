@@ -123,7 +123,7 @@ def _scope(system: str, days: Sequence[date]) -> Scope:
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
+class JobSite:
     """What all units of a call share.
 
     Attributes:
@@ -155,7 +155,7 @@ class UnitJob:
         whole: entries of reductions of runs, if the unit covers the whole store.
     """
 
-    site: Site
+    site: JobSite
     unit: Unit
     missing: Mapping[str, Sequence[Entry]]
     carried: Piece | None = None
@@ -189,7 +189,7 @@ class RollupJob:
         pieces: reduction -> the pieces with the intervals of its days.
     """
 
-    site: Site
+    site: JobSite
     system: str
     pieces: Mapping[str, Sequence[Piece]]
 
@@ -211,7 +211,7 @@ class RollupJob:
         return f"roll-ups of {_named(self.system, min(days), max(days))}"
 
 
-def rolled_up(entry: Entry, site: Site) -> Entry:
+def rolled_up(entry: Entry, site: JobSite) -> Entry:
     """The entry of the roll-ups of a file with intervals."""
     days = {day: (version, site.hours) for day, (version, _) in entry.days.items()}
     return entry_of_days(entry.result, LEVEL, entry.system, days)
@@ -371,7 +371,7 @@ class Plan:
             self._work(lineage, by_day(store, lineage, versions), hours) for lineage in by_time
         ]
         current = {lineage.name: definition_version(store, lineage) for lineage in by_time}
-        self._site = Site(
+        self._site = JobSite(
             store.location, site_folder(), definitions(), current, ordered, hours, limits
         )
         self.chains: list[Chain] = []

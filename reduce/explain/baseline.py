@@ -17,8 +17,15 @@ from .departure import LEAST
 
 BEFORE = timedelta(hours=3)
 """Baseline before the span; at least four times the span."""
-APART = timedelta(hours=1)
+APART = {
+    timedelta(hours=1): "the time up to an hour before it",
+    timedelta(minutes=15): "the time up to a quarter of an hour before it",
+    timedelta(0): "the time before it",
+}
 """Time between this baseline and the span: what began within it is not usual yet."""
+LONG = timedelta(hours=23)
+"""A longer span is compared with the same time a week before."""
+WEEK = timedelta(days=7)
 DAYS = 14
 """Days before the span whose same hours are a baseline."""
 FEWEST_DAYS = 5
@@ -34,6 +41,8 @@ class Baseline:
         scope: its stretch of time. text: how it is named.
         condition: further condition on its intervals, as SQL.
         trend: whether the span follows it directly. by_time: whether it is no named run.
+        shift: seconds from a time in it to that of the span that it is paired with; None if they
+            do not have the same course.
     """
 
     scope: Scope
@@ -41,6 +50,7 @@ class Baseline:
     condition: str = "true"
     trend: bool = False
     by_time: bool = True
+    shift: float | None = None
 
 
 def find_baseline(
@@ -54,30 +64,44 @@ def find_baseline(
             "SELECT steady_since, steady_until FROM meta.run WHERE run_id = ?", [base]
         ).fetchall()
         scope = Scope(system, *bounds_of_ends(since, until))
-        return Baseline(scope, f"run {base}", by_time=False)
-    if against != "before" and (found := _other_days(con, span, zone, against == "days")):
-        return found
+        assert scope.since
+        shift = (span.since - scope.since).total_seconds()
+        return Baseline(scope, f"run {base}", by_time=False, shift=shift)
+    if against != "before":
+        is_long = span.until - span.since > LONG
+        found = _weeks_before(con, span) if is_long else _other_days(con, span, zone, against)
+        if found:
+            return found
     if against == "days":
         return None
     length = max(BEFORE, 4 * (span.until - span.since))
-    for apart, text in (
-        (APART, "the time up to an hour before it"),
-        (timedelta(0), "the time before it"),
-    ):
+    for apart, text in APART.items():
         scope = Scope(span.system, span.since - apart - length, span.since - apart)
-        if count_intervals(con, scope) >= FEWEST:
+        # A course is not prolonged by more than half of what is known of it.
+        old = Scope(span.system, scope.since, span.since - 3 * apart)
+        if count_intervals(con, scope) >= FEWEST and count_intervals(con, old):
             return Baseline(scope, text, trend=True)
     return Baseline(scope, text, trend=True) if count_intervals(con, scope) >= LEAST else None
 
 
+def _weeks_before(con: duckdb.DuckDBPyConnection, span: Scope) -> Baseline | None:
+    """The same time a week before, or as many weeks as the span needs, if it was measured."""
+    assert span.since and span.until
+    weeks = -(-(span.until - span.since) // WEEK)
+    shift = weeks * WEEK
+    scope = Scope(span.system, span.since - shift, span.until - shift)
+    if count_intervals(con, scope) < FEWEST:
+        return None
+    text = f"the same time {'a week' if weeks == 1 else counted(weeks, 'week')} before"
+    return Baseline(scope, text, shift=shift.total_seconds())
+
+
 def _other_days(
-    con: duckdb.DuckDBPyConnection, span: Scope, zone: ZoneInfo, wanted: bool
+    con: duckdb.DuckDBPyConnection, span: Scope, zone: ZoneInfo, against: str
 ) -> Baseline | None:
     """The same hours of the days before, if there are enough of them."""
     assert span.since and span.until
     length = span.until - span.since
-    if length > timedelta(hours=23):
-        return None
     around = AROUND if length < 2 * AROUND else timedelta(0)
     begin, width = span.since - around, length + 2 * around
     local = begin.replace(tzinfo=UTC).astimezone(zone)  # the same time of the day of the zone
@@ -90,7 +114,7 @@ def _other_days(
     ((days,),) = con.execute(
         f"SELECT count(DISTINCT CASE {number} END) FROM meta.interval WHERE {scope.condition()}"
     ).fetchall()
-    if days < (1 if wanted else FEWEST_DAYS):
+    if days < (1 if against == "days" else FEWEST_DAYS):
         return None
     condition = f"({' OR '.join(hours)})"
     return Baseline(scope, f"the same hours of {counted(days, 'day')} before", condition)

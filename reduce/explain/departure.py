@@ -12,11 +12,13 @@ the day is followed by a line through the medians of the first and the second ha
 would leave it by does not count as departure. The mean of the span has left its range only if that
 of no stretch of the baseline as long as the span was as far out, by itself and from the line.
 
-With fewer intervals medians say little: mean and pooled standard deviation of both take their
-place, as in Student's t-test.
+With fewer intervals nothing is proven, as in the comparison of runs. A series with values in less
+than SERIES of the intervals of the baseline is none: what it does there is an event.
 
 As in the comparison of runs, successive intervals count as n (1 - r) / (1 + r) for their lag-1
-correlation r, of which the upper 90 % confidence limit is used (`statistics.py`).
+correlation r, of which the upper 90 % confidence limit is used (`statistics.py`). Where baseline
+and span have the same course, as weeks and runs, their intervals are paired by time, and the test
+is that of the comparison of runs.
 """
 
 from __future__ import annotations
@@ -27,12 +29,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..statistics import EXACT, FEWEST, Array, lag_correlation
+from ..statistics import EXACT, FEWEST, Array, lag_correlation, p_of_pairs
 
 Mask = npt.NDArray[np.bool_]
 
 LEAST = 2
 """Fewest intervals of a baseline."""
+SERIES = 0.25
+"""Least share of the intervals of a baseline in which a series has a value."""
 _TO_DEVIATION = 1.4826
 _WIDTH = 3.29
 """Distance of the 5 % and 95 % quantiles of the standard normal distribution."""
@@ -48,7 +52,7 @@ class Departures:
         usual, low, high: median, least and greatest value of the baseline.
         value: mean of the span.
         score: the departure in standard errors; infinite if the baseline never varied.
-        p: its p value, two-sided; NaN if one side has too few values.
+        p: its p value, two-sided; NaN if it cannot be tested.
         outside: whether the span lies outside of the range of the baseline.
         intervals: intervals of the baseline with a value.
     """
@@ -63,13 +67,21 @@ class Departures:
     intervals: Array
 
 
-def departures(base: Array, span: Array, times: tuple[Array, Array], *, trend: bool) -> Departures:
+def departures(
+    base: Array,
+    span: Array,
+    times: tuple[Array, Array],
+    *,
+    trend: bool = False,
+    shift: float | None = None,
+) -> Departures:
     """Judge the spans of many series.
 
     Args:
         base, span: (series, intervals), in order of time.
         times: seconds of the intervals of base and span.
         trend: the baseline is followed by the span, so that a course of the day goes on.
+        shift: seconds from an interval of the baseline to that of the span that it is paired with.
     """
     from scipy.special import stdtr
 
@@ -77,11 +89,11 @@ def departures(base: Array, span: Array, times: tuple[Array, Array], *, trend: b
     lengths = np.count_nonzero(~np.isnan(span), axis=1).astype(float)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # series without values yield NaN
+        if base.shape[1] < FEWEST or shift is not None:
+            return _means(base, span, times, shift)
         is_positive = (np.nanmin(base, axis=1) > 0) & (np.nanmin(span, axis=1) > 0)
         before, after = (np.where(is_positive[:, None], np.log(s), s) for s in (base, span))
-        many = bool(base.shape[1] >= FEWEST)
-        test = _robust(before, after, times, trend=trend) if many else _pooled(before, after)
-        gap, error, freedom, outside = test
+        gap, error, freedom, outside = _robust(before, after, times, trend=trend)
         size = np.nanmax(np.abs(np.concatenate([before, after], axis=1)), axis=1)
         gap = np.where(np.abs(gap) <= EXACT * size, 0.0, gap)
         score = np.where(gap == 0, 0.0, gap / error)
@@ -94,27 +106,40 @@ def departures(base: Array, span: Array, times: tuple[Array, Array], *, trend: b
             np.nanmax(base, axis=1),
             np.nanmean(span, axis=1),
             score,
-            np.where((counts >= LEAST) & (lengths >= 1), p, np.nan),
+            np.where((counts >= SERIES * base.shape[1]) & (lengths >= 1), p, np.nan),
             outside & (gap != 0),
             counts,
         )
 
 
-def _pooled(base: Array, span: Array) -> tuple[Array, Array, Array, Mask]:
-    """Gap, standard error and freedom of means with a common variance (Student)."""
-    counts, lengths = (np.count_nonzero(~np.isnan(side), axis=1) for side in (base, span))
-    gap = np.nanmean(span, axis=1) - np.nanmean(base, axis=1)
-    squares = sum(
-        np.nansum((s - np.nanmean(s, axis=1)[:, None]) ** 2, axis=1) for s in (base, span)
-    )
-    freedom = np.maximum(counts + lengths - 2, 1).astype(float)
-    size = np.nanmax(np.abs(base), axis=1)
-    deviation = np.sqrt(squares / freedom)
-    deviation = np.where(deviation <= EXACT * size, 0.0, deviation)
-    error = deviation * np.sqrt(1 / np.maximum(counts, 1) + 1 / np.maximum(lengths, 1))
-    mean = np.nanmean(span, axis=1)
-    outside = (mean > np.nanmax(base, axis=1)) | (mean < np.nanmin(base, axis=1))
-    return gap, error, freedom, outside
+def _means(base: Array, span: Array, times: tuple[Array, Array], shift: float | None) -> Departures:
+    """The means of both times; tested if there are enough pairs of intervals."""
+    usual, value = np.nanmean(base, axis=1), np.nanmean(span, axis=1)
+    low, high = np.nanmin(base, axis=1), np.nanmax(base, axis=1)
+    counts = np.count_nonzero(~np.isnan(base), axis=1).astype(float)
+    p = np.full(len(base), np.nan)
+    outside = (value > high) | (value < low)
+    if shift is not None:
+        p = p_of_pairs(*_paired(base, span, times, shift))
+        p[counts < SERIES * base.shape[1]] = np.nan
+        outside = value != usual
+    return Departures(usual, low, high, value, np.full(len(base), np.nan), p, outside, counts)
+
+
+def _paired(
+    base: Array, span: Array, times: tuple[Array, Array], shift: float
+) -> tuple[Array, Array]:
+    """(series, pairs) values of base and span by the time that they share; NaN without a value."""
+    length = max(float(np.median(np.diff(t))) if t.size > 1 else 1.0 for t in times)
+    starts = times[0] + shift, times[1]
+    first = min(float(t.min()) for t in starts)
+    places = [np.floor((t - first) / length + 0.5).astype(int) for t in starts]
+    grids = []
+    for values, place in zip((base, span), places, strict=True):
+        grid = np.full((len(values), 1 + max(int(p.max()) for p in places)), np.nan)
+        grid[:, place] = values
+        grids.append(grid)
+    return grids[0], grids[1]
 
 
 def _robust(

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import zip_longest
+from textwrap import wrap
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -13,12 +16,17 @@ from ...render.printing import Format, Style, show
 from ..compare.rendering import Block, Body, ComparisonLayout, render_layout
 from ..metrics.metric import print_rule
 from ..reports.cells import UTC_ZONE, clock
-from .explanation import FALSE_ALARM, Explanation, Line
+from .explanation import Explanation
+from .judging import FALSE_ALARM
+from .line import Line
 
 MOST_LINES = 10
 """Lines that are printed."""
-SCHEMA_VERSION = 1
-_HEAD = ("Object", "What", "Who, or when", "Usual", "Range", "Value", "Change %", "Weight")
+SCHEMA_VERSION = 2
+_HEAD = ("Object", "What", "Usual", "Value", "Weight")
+_WIDTH, _OBJECT_WIDTH, _GAPS = 80, 18, 12
+"""Characters of a terminal, of the column of objects, and between five columns."""
+_LEAST_WIDTH = 20
 _SCHEMA = pa.schema(
     {
         "kind": pa.string(),
@@ -27,6 +35,7 @@ _SCHEMA = pa.schema(
         **dict.fromkeys(("value", "usual", "low", "high", "change_percent"), pa.float64()),
         **dict.fromkeys(("score", "p_adjusted"), pa.float64()),
         "proven": pa.bool_(),
+        "presence": pa.string(),
         **dict.fromkeys(("first", "last"), pa.timestamp("us")),
         "contributors": pa.list_(
             pa.struct(
@@ -39,6 +48,7 @@ _SCHEMA = pa.schema(
                 }
             )
         ),
+        "also": pa.list_(pa.string()),
     }
 )
 """Columns of the long form; times are UTC."""
@@ -59,11 +69,16 @@ def render_explanation(
     """
     cells, notes = explanation_table(explanation, most), list(_notes(explanation, most))
     title = _title(explanation, zone)
-    rows = [_row(line, zone) for line in explanation.lines[:most]]
+    rows = list(_rows(explanation, most, zone))
+    grid = [row.joined() for row in rows]
+    if format == "text":
+        columns = list(zip(_HEAD, *grid, strict=True))[2:]
+        numbers = sum(max(map(len, column)) for column in columns)
+        width = max(_WIDTH - _OBJECT_WIDTH - numbers - _GAPS, _LEAST_WIDTH)
+        grid = [cells for row in rows for cells in row.wrapped(width)]
     document = _document(explanation, cells, title, notes)
-    layout = ComparisonLayout(
-        title, [Block(_HEAD, [Body(rows)], left=3)], cells, document, notes=notes
-    )
+    block = Block(_HEAD, [Body(grid)], left=2)
+    layout = ComparisonLayout(title, [block], cells, document, notes=notes)
     return render_layout(layout, format)
 
 
@@ -77,7 +92,8 @@ def explanation_table(explanation: Explanation, most: int = MOST_LINES) -> pa.Ta
             for each in line.contributors
         ]
         row = {name: getattr(line, name) for name in _SCHEMA.names}
-        rows.append(row | {"unit": line.unit or None, "contributors": contributors})
+        row |= {"unit": line.unit or None, "presence": line.presence or None}
+        rows.append(row | {"contributors": contributors, "also": list(line.also)})
     return pa.Table.from_pylist(rows, schema=_SCHEMA)
 
 
@@ -90,30 +106,69 @@ def _title(explanation: Explanation, zone: ZoneInfo) -> str:
     return f"{found}: {explanation.system}{run}, {times}, {counted(intervals, 'interval')}"
 
 
-def _row(line: Line, zone: ZoneInfo) -> list[str]:
-    if line.metric is None:
-        value = "" if line.value is None else f"{line.value:.1f} {line.unit}".rstrip()
-        return [line.object, line.what, _when(line, zone), "", "", value, "", f"{line.weight:.0f}"]
-    form = _form(line)
-    usual, low, high, value = (
-        show(x, form).text for x in (line.usual, line.low, line.high, line.value)
-    )
+def _rows(explanation: Explanation, most: int, zone: ZoneInfo) -> Iterator[_Row]:
+    """The interval in which the processors were busiest, then the lines."""
+    if worst := explanation.worst:
+        form = print_rule(worst.metric.format)
+        yield _Row(
+            "system",
+            f"{worst.metric.title}, {worst.metric.unit}: worst at {clock(worst.end, zone)}",
+            show(worst.usual, form).text,
+            show(worst.value, form).text,
+        )
+    for line in explanation.lines[:most]:
+        yield _row(line, zone)
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A line as texts. `details`: object and text of what belongs to it."""
+
+    object: str
+    what: str
+    usual: str = ""
+    value: str = ""
+    weight: str = ""
+    details: tuple[tuple[str, str], ...] = ()
+
+    def joined(self) -> list[str]:
+        """One row of cells."""
+        more = (f"{name} {text}".strip() for name, text in self.details)
+        return [self.object, "; ".join((self.what, *more)), self.usual, self.value, self.weight]
+
+    def wrapped(self, width: int) -> Iterator[list[str]]:
+        """Rows of cells whose texts are no wider than _OBJECT_WIDTH and `width`."""
+        numbers = [self.usual, self.value, self.weight]
+        texts = (self.object, self.what), *((f"  {name}", text) for name, text in self.details)
+        for names, what in texts:
+            cells = (
+                wrap(text, size, subsequent_indent=indent)
+                for text, size, indent in ((names, _OBJECT_WIDTH, "  "), (what, width, ""))
+            )
+            for name, text in zip_longest(*cells, fillvalue=""):
+                yield [name, text, *numbers]
+                numbers = ["", "", ""]
+
+
+def _row(line: Line, zone: ZoneInfo) -> _Row:
+    when = [("", text) for text in filter(None, [_when(line, zone)])]
+    also, weight = [("", text) for text in line.also], f"{line.weight:.0f}"
     unit = f", {line.unit}" if line.unit and line.unit not in line.what else ""
-    change = line.change_percent
-    return [
-        line.object,
-        f"{line.what}{unit}",
-        "; ".join(
-            f"{each.noun} {each.object} {each.change:+.1f}{f' {each.unit}'.rstrip()},"
-            f" {each.share:.0%}"
-            for each in line.contributors
-        ),
-        usual,
-        f"{low} to {high}",
-        value,
-        "" if change is None else f"{change:+.0f}",
-        f"{line.weight:.0f}" if line.proven else "not proven",
+    if line.metric is None:
+        value = "" if line.value is None else f"{line.value:.1f}"
+        what = f"{line.what}{unit}" if value else line.what
+        return _Row(line.object, what, "", value, weight, (*when, *also))
+    form, proven = _form(line), "" if line.proven else " (not proven)"
+    usual, value = (show(x, form).text for x in (line.usual, line.value))
+    who = [
+        (
+            f"{each.noun} {each.object}",
+            f"{each.change:+,.1f} {each.unit}, {each.share:.0%}".replace(" ,", ","),
+        )
+        for each in line.contributors
     ]
+    what = f"{line.what}{unit}{proven}"
+    return _Row(line.object, what, usual, value, weight, (*who, *also, *when))
 
 
 def _form(line: Line) -> Format:
@@ -139,11 +194,12 @@ def _notes(explanation: Explanation, most: int) -> Iterator[str]:
     if explanation.baseline is not None:
         _, intervals = explanation.intervals
         share = f"{FALSE_ALARM:.0%}".replace("%", " %")
+        usual = "median" if explanation.baseline.shift is None else "mean"
         yield (
             f"Compared with {explanation.baseline.text}, {counted(intervals, 'interval')}:"
-            f" {explanation.looked_at:,} series. Usual is their median, range the least and the"
-            " greatest value. Where nothing is different, about"
-            f" {share} of explanations have a line of a metric."
+            f" {explanation.looked_at:,} series; usual is their {usual}. Weight: the share of the"
+            " whole that changed, in percent, times the part of that resource that was in use."
+            f" Where nothing is different, about {share} of explanations have a line of a metric."
         )
     if any(not line.proven for line in explanation.lines[:most]):
         yield "not proven: large, but there are too few intervals, or they vary too much."
@@ -154,6 +210,7 @@ def _document(
     explanation: Explanation, cells: pa.Table, title: str, notes: list[str]
 ) -> dict[str, Any]:
     baseline, (intervals, base_intervals) = explanation.baseline, explanation.intervals
+    worst = explanation.worst
     return {
         "schema_version": SCHEMA_VERSION,
         "title": title,
@@ -171,6 +228,14 @@ def _document(
             "intervals": base_intervals,
         },
         "series": explanation.looked_at,
+        "worst": worst
+        and {
+            "name": worst.metric.name,
+            "end": _utc(worst.end),
+            "value": worst.value,
+            "mean": worst.mean,
+            "usual": worst.usual,
+        },
         "lines": [
             row | {"first": _utc(row["first"]), "last": _utc(row["last"])}
             for row in cells.to_pylist()

@@ -23,14 +23,14 @@ from ...store.connection import Connection, point
 from ...store.sql.scope import Scope
 from ..metrics.metric import TIME, MetricKind, ReportColumn
 from ..metrics.report_set import Lines, Report, end_column, metric_of
-from ..page.chart import POINTS, Chart, Points, with_gaps
+from ..page.chart import BANDS, POINTS, Chart, Points, with_gaps
 from ..page.drawing import over_time
 from ..page.plot import drawn_alone
 from ..reports.cells import cell_text, utc
 from ..reports.narrowing import objects_of
 from ..reports.report import ReportResult, whole_span
 from ..rules.rule import Comparison, Purpose, load_rules
-from .hours import Kept, find_metric, is_total, kept_hours
+from .hours import MetricHours, find_metric, is_total, kept_hours
 from .trend import DAY_HOURS, FEWEST_OF_AN_HOUR, Fit, Floats, Ints, Paths, fit_hours, simulate
 
 BAND = (0.05, 0.5, 0.95)
@@ -136,7 +136,7 @@ def forecast(  # noqa: PLR0913 - each is an option of the command
 _EPOCH = date(1970, 1, 1).toordinal()
 
 
-def day_met(kept: Kept, limit: Threshold, horizon: timedelta) -> date | None:
+def day_met(kept: MetricHours, limit: Threshold, horizon: timedelta) -> date | None:
     """The day by which the busiest hour has met a threshold with probability 50 %, if any.
 
     Raises:
@@ -146,12 +146,12 @@ def day_met(kept: Kept, limit: Threshold, horizon: timedelta) -> date | None:
     return _day_met(paths, limit, 0.5)
 
 
-def _first(kept: Kept) -> int:
+def _first(kept: MetricHours) -> int:
     """The first day of a forecast."""
     return int(kept.hours.max()) // DAY_HOURS + 1
 
 
-def _simulated(kept: Kept, days: int) -> tuple[Fit, Paths]:
+def _simulated(kept: MetricHours, days: int) -> tuple[Fit, Paths]:
     rng = np.random.default_rng(0)  # the same hours give the same forecast
     fit = fit_hours(kept.hours, kept.values, rng)
     return fit, simulate(fit, _first(kept), days, rng, *_limits(kept.definition, kept.column))
@@ -220,7 +220,13 @@ def _columns(
 ) -> tuple[ReportColumn, ...]:
     """The columns of a forecast, with the unit and print rule of the metric."""
     figure = replace(
-        column, kind=MetricKind.KEY, over="", under="", whole="", is_optional=False, width=8
+        column,
+        kind=MetricKind.KEY,
+        numerator="",
+        denominator="",
+        whole="",
+        is_optional=False,
+        width=8,
     )
     names = {
         "mean": "Mean",
@@ -369,5 +375,8 @@ def plot_forecast(found: Forecast, form: str) -> bytes:
     axis = found.column.unit or found.column.heading
     chart = Chart("forecast", result.report.title, "", (), axis=axis)
     line = None if limit is None else limit.value * found.column.scale
-    spec = over_time(chart, found.points, result.zone, limit=line, band=found.band, alone=True)
+    expected = pa.repeat(found.points.order[-1], len(found.band))
+    bands = found.band.add_column(1, "series", expected).cast(BANDS)
+    points = replace(found.points, bands=bands)
+    spec = over_time(chart, points, result.zone, limit=line, alone=True)
     return drawn_alone(result, spec, form)

@@ -18,7 +18,7 @@ from ..metrics.metric import FIGURES, TIME, MetricKind, ReportColumn
 from ..metrics.report_set import Lines, Report, reports
 from ..metrics.rollups import amount_of, known_of, rollup_of, sum_of, time_of
 from ..reports.report_names import find_report
-from ..reports.report_sql import ELAPSED, Source, Span, line_sql, possible_sql
+from ..reports.report_sql import ELAPSED, LineSource, Span, line_sql, possible_sql
 from .trend import Floats, Ints
 
 HOUR_US = 3_600_000_000
@@ -27,7 +27,7 @@ MEASURED_S = 2700
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class MetricHours:
     """The hours of a metric that can be used.
 
     Attributes:
@@ -101,7 +101,7 @@ def kept_hours(
     *,
     is_total: bool,
     per: str = "",
-) -> Kept:
+) -> MetricHours:
     """The hours of a metric that can be used, and which were left out.
 
     Args:
@@ -113,7 +113,7 @@ def kept_hours(
         CpmonError: the metric is one of several objects.
     """
     absent = not_reduced(con, definition, span)
-    source = Source(f'rollup."{definition.reduction}"', "hour")
+    source = LineSource(f'rollup."{definition.reduction}"', "hour")
     where, values = source.where(span)
     value = _over_objects(column) if is_total else possible_sql(column, definition, source)
     begin = f"timezone('{zone.key}', timezone('UTC', {TIME} - INTERVAL 1 HOUR))"
@@ -167,20 +167,20 @@ def kept_hours(
             remedy="land and reduce the dumps of more weeks",
         )
     used = table.filter(pa.array(~(part | doubt | blank)))
-    return Kept(definition, column, span, zone, used, "; ".join(texts), tuple(absent))
+    return MetricHours(definition, column, span, zone, used, "; ".join(texts), tuple(absent))
 
 
 def _over_objects(column: ReportColumn) -> str:
     """SQL of the total of a column over the objects of an hour, from the sums of roll-ups."""
-    name, over, under = column.name, column.over, column.under
+    name, numerator, denominator = column.name, column.numerator, column.denominator
     if column.kind is MetricKind.LATEST:  # as long as each object is there
         weighed = f"sum({name} * seconds) / nullif(max(seconds), 0)"
         return f"CASE WHEN count({name}) = count(*) THEN {weighed} END"
     if column.kind is MetricKind.LEVEL:
         return f"sum({sum_of(name)}) / nullif(max({known_of(name)}), 0)"
-    if under in ELAPSED:
-        whole = f"nullif(max({time_of(over, under)}), 0)"
-        return f"sum({amount_of(over, under)}) * {column.factor!r} / {whole}"
+    if denominator in ELAPSED:
+        whole = f"nullif(max({time_of(numerator, denominator)}), 0)"
+        return f"sum({amount_of(numerator, denominator)}) * {column.factor!r} / {whole}"
     return line_sql(column, rolled=True)
 
 

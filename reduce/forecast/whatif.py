@@ -29,7 +29,7 @@ from ..reports.report import ReportResult, whole_span
 from ..reports.report_names import find_report
 from ..reports.report_sql import Span
 from .forecast import BAND, WEEKDAYS, Threshold, day_met, threshold_of
-from .hours import Kept, is_total, kept_hours, not_reduced
+from .hours import MetricHours, is_total, kept_hours, not_reduced
 from .trend import DAY_HOURS, FEWEST_OF_AN_HOUR, MONDAY, WEEK_HOURS, Floats, Ints
 
 USERS = "USER_RESOURCE_UTIL"
@@ -118,7 +118,7 @@ class Week:
     need: Need
     column: ReportColumn
     limit: Threshold | None
-    base: Kept
+    base: MetricHours
     then: Floats
     names: Ints
     now_by_hour: Floats
@@ -269,7 +269,7 @@ def _kept(
     *,
     per: str = "",
     is_of_users: bool = False,
-) -> Kept:
+) -> MetricHours:
     definition = find_report(report)
     (column,) = (each for each in definition.columns if each.name == metric)
     total = is_of_users or is_total(definition, column)

@@ -51,8 +51,8 @@ class ReportColumn:
         label: heading; bars separate stacked lines. `unit` is printed below it.
         width: characters of the column. form: print rule.
         scale: factor applied to values before they are printed (100 for shares).
-        kind: how intervals aggregate. Ratio: factor * sum(over) / sum(under). Total:
-            factor * sum(over).
+        kind: how intervals aggregate. Ratio: factor * sum(numerator) / sum(denominator). Total:
+            factor * sum(numerator).
         base: HEX for hexadecimal numbers (device numbers).
         is_optional: the column is hidden if it is NULL in all lines.
         whole: the column that it is part of.
@@ -69,8 +69,8 @@ class ReportColumn:
     form: Format = WHOLE
     scale: int = 1
     kind: MetricKind = MetricKind.KEY
-    over: str = ""
-    under: str = ""
+    numerator: str = ""
+    denominator: str = ""
     factor: float = 1.0
     base: int = 10
     is_optional: bool = False
@@ -103,14 +103,14 @@ class ReportColumn:
     @property
     def terms(self) -> tuple[str, str]:
         """SQL of what a ratio sums, dividend and divisor."""
-        return terms_of(self.kind, self.over, self.under)
+        return terms_of(self.kind, self.numerator, self.denominator)
 
 
-def terms_of(kind: MetricKind, over: str, under: str) -> tuple[str, str]:
+def terms_of(kind: MetricKind, numerator: str, denominator: str) -> tuple[str, str]:
     """SQL of what a ratio sums over intervals, dividend and divisor."""
     if kind is MetricKind.LEVEL_RATIO:
-        return weighted(over), weighted(under)
-    return over, under
+        return weighted(numerator), weighted(denominator)
+    return numerator, denominator
 
 
 def one_line(label: str) -> str:
@@ -279,10 +279,10 @@ class Metric:
             return f"SUM({weighted(self.sampled)}) / nullif(SUM({known}), 0)"
         if not self.denominator:
             return self._scaled(f"CAST(SUM({self.numerator}) AS DOUBLE)")
-        over, under = terms_of(self.kind, self.numerator, self.denominator)
-        known = f"CASE WHEN {self.denominator} IS NOT NULL THEN {over} END"
+        numerator, denominator = terms_of(self.kind, self.numerator, self.denominator)
+        known = f"CASE WHEN {self.denominator} IS NOT NULL THEN {numerator} END"
         value = self._scaled(f"CAST(SUM({known}) AS DOUBLE)")
-        measured = f"CASE WHEN {self.numerator} IS NOT NULL THEN {under} END"
+        measured = f"CASE WHEN {self.numerator} IS NOT NULL THEN {denominator} END"
         return f"{value} / nullif(SUM({measured}), 0)"
 
     def _scaled(self, value: str) -> str:

@@ -181,20 +181,25 @@ class _Part(NamedTuple):
 
 
 def _parts(column: ReportColumn) -> Iterator[_Part]:
-    name, over, under, of_sums = column.name, column.over, column.under, sum_of(column.over)
+    name, numerator, denominator, of_sums = (
+        column.name,
+        column.numerator,
+        column.denominator,
+        sum_of(column.numerator),
+    )
     match column.kind:
         case MetricKind.RATIO | MetricKind.LEVEL_RATIO:
-            amount, elapsed = amount_of(over, under), time_of(over, under)
+            amount, elapsed = amount_of(numerator, denominator), time_of(numerator, denominator)
             summed, divided = column.terms
-            time = exact(under) if under.endswith("seconds") else divided
-            known = f"CAST(sum(CASE WHEN {under} IS NOT NULL THEN {summed} END) AS DOUBLE)"
-            measured = f"CAST(sum(CASE WHEN {over} IS NOT NULL THEN {time} END) AS DOUBLE)"
+            time = exact(denominator) if denominator.endswith("seconds") else divided
+            known = f"CAST(sum(CASE WHEN {denominator} IS NOT NULL THEN {summed} END) AS DOUBLE)"
+            measured = f"CAST(sum(CASE WHEN {numerator} IS NOT NULL THEN {time} END) AS DOUBLE)"
             yield _Part(name, "Mean, by sums.", name, computed=_quotient(amount, column, elapsed))
-            yield _Part(amount, f"Sum where {under} is known.", over, known)
-            yield _Part(elapsed, f"Sum where {over} is known.", under, measured)
+            yield _Part(amount, f"Sum where {denominator} is known.", numerator, known)
+            yield _Part(elapsed, f"Sum where {numerator} is known.", denominator, measured)
         case MetricKind.TOTAL:
             yield _Part(name, "Sum.", name, computed=_quotient(of_sums, column, ""))
-            yield _Part(of_sums, "Sum.", over, f"CAST(sum({over}) AS DOUBLE)")
+            yield _Part(of_sums, "Sum.", numerator, f"CAST(sum({numerator}) AS DOUBLE)")
         case MetricKind.LEVEL:
             amount, known = sum_of(name), known_of(name)
             total = f"CAST(sum({weighted(name)}) AS DOUBLE)"
@@ -203,7 +208,7 @@ def _parts(column: ReportColumn) -> Iterator[_Part]:
             yield _Part(amount, "Sum over time, times seconds.", name, total)
             yield _Part(known, f"Seconds that {name} is known of.", "", weights)
         case _:
-            yield _Part(name, "As of the last interval.", name, latest_sql(name, over))
+            yield _Part(name, "As of the last interval.", name, latest_sql(name, numerator))
             return
     greatest = f"CAST(max({_value(column)}) AS DOUBLE)"
     yield _Part(f"{name}_max", "The greatest of the intervals.", name, greatest)
@@ -238,7 +243,7 @@ def _value(column: ReportColumn) -> str:
         case MetricKind.LEVEL:
             return column.name
         case MetricKind.RATIO | MetricKind.LEVEL_RATIO | MetricKind.TOTAL:
-            return _quotient(column.over, column, column.under)
+            return _quotient(column.numerator, column, column.denominator)
     return ""
 
 
@@ -253,9 +258,9 @@ def sum_of(column: str) -> str:
     return f"{column}_sum"
 
 
-def amount_of(over: str, under: str) -> str:
-    """Name of the roll-up column with the sum of `over` where `under` is not NULL."""
-    return f"{over}_by_{under}"
+def amount_of(numerator: str, denominator: str) -> str:
+    """Name of the roll-up column with the sum of `numerator` where `denominator` is not NULL."""
+    return f"{numerator}_by_{denominator}"
 
 
 def known_of(column: str) -> str:
@@ -263,9 +268,9 @@ def known_of(column: str) -> str:
     return f"{column}_s"
 
 
-def time_of(over: str, under: str) -> str:
-    """Name of the roll-up column with the sum of `under` where `over` is not NULL."""
-    return f"{under}_of_{over}"
+def time_of(numerator: str, denominator: str) -> str:
+    """Name of the roll-up column with the sum of `denominator` where `numerator` is not NULL."""
+    return f"{denominator}_of_{numerator}"
 
 
 def bucket(by: LineLength | None, zone: str = "UTC", *, begin: bool = False) -> str:

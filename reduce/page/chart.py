@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from enum import StrEnum
 from importlib.resources import files
@@ -20,13 +20,16 @@ from ...config import Document, Table
 from ...config.definitions import of_definitions
 from ...config.moments import fixed_offset_s
 from ...core.errors import CpmonError, unknown
+from ...core.sql import name as quoted
+from ...core.text import length_of_time
 from ...store.connection import table_of
 from ..metrics import metric_of
 from ..metrics.metric import TIME, ReportColumn
 from ..metrics.report_set import Lines, Report, end_column, own_documents, reports
+from ..metrics.rollups import bucket
 from ..reports.cells import cell_text
 from ..reports.narrowing import known_column
-from ..reports.report import is_doubted, known_notes
+from ..reports.report_notes import is_doubted, known_notes
 from ..reports.report_sql import COVERED, Asked, Span, covered_sql, lines_sql, source_of
 
 
@@ -150,18 +153,26 @@ def charts() -> Sequence[Chart]:
 
 POINTS = pa.schema([(TIME, pa.timestamp("us")), ("series", pa.string()), ("value", pa.float64())])
 """One row for each point; a NULL value breaks the line."""
+BANDS = pa.schema([*list(POINTS)[:2], ("low", pa.float64()), ("high", pa.float64())])
+"""The least and the greatest value within each point; NULL breaks the band."""
+INTERVAL = "one interval"
+"""How long a point is that aggregates nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Points:
     """The data of a chart: `table` has the columns of POINTS, `order` the names of its series.
 
-    `notes` say what is not known of the points, in the words of reports.
+    `notes` say what is not known of the points, in the words of reports. `bands` has the columns of
+    BANDS, or none: then each point is one interval, or its intervals are no longer kept. `length`
+    says how long a point is.
     """
 
     table: pa.Table
     order: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    bands: pa.Table = field(default_factory=BANDS.empty_table)
+    length: str = INTERVAL
 
     @property
     def is_empty(self) -> bool:
@@ -171,28 +182,47 @@ class Points:
 
 
 def read_points(
-    con: duckdb.DuckDBPyConnection, chart: Chart, span: Span, by: timedelta | None, zone: ZoneInfo
+    con: duckdb.DuckDBPyConnection,
+    chart: Chart,
+    span: Span,
+    by: timedelta | None,
+    zone: ZoneInfo,
+    ranked: Span | None = None,
 ) -> Points:
-    """Read the points of a chart over a span, each `by` a length of time, aligned to a zone."""
-    reader = _Reader(con, span, by, zone)
+    """Read the points of a chart over a span, each `by` a length of time, aligned to a zone.
+
+    `ranked`: the span whose top objects are drawn, by default the same.
+    """
+    reader = _SeriesReader(con, span, by, zone, ranked or span)
     if chart.top:
         tables = reader.top(chart.series[0], chart.top)
     else:
         by_report = groupby(chart.series, lambda series: series.report)
         tables = [table for name, same in by_report for table in reader.together(name, same)]
-    table = pa.concat_tables([POINTS.empty_table(), *tables])
+    drawn = pa.concat_tables([_WITH_BANDS.empty_table(), *tables])
+    table, bands = (drawn.select(each.names) for each in (POINTS, BANDS))
     order = tuple(dict.fromkeys(t.column("series")[0].as_py() for t in tables))
-    return Points(table, order, tuple(dict.fromkeys(reader.notes(chart))))
+    notes = tuple(dict.fromkeys(reader.notes(chart)))
+    length = length_of_time(by) if by else INTERVAL
+    return Points(table, order, notes, bands if _has_values(bands) else bands.slice(0, 0), length)
+
+
+_WITH_BANDS = pa.schema([*POINTS, *list(BANDS)[2:]])
+
+
+def _has_values(bands: pa.Table) -> bool:
+    return bool(bands.column("high").null_count < len(bands))
 
 
 @dataclass(frozen=True, slots=True)
-class _Reader:
+class _SeriesReader:
     """Reads series over a span, one table each; the fields are the arguments of `read_points`."""
 
     con: duckdb.DuckDBPyConnection
     span: Span
     by: timedelta | None
     zone: ZoneInfo
+    ranked: Span
 
     def together(self, name: str, drawn: Iterable[Series]) -> list[pa.Table]:
         """Columns of a report over time, aggregated over all objects."""
@@ -200,7 +230,7 @@ class _Reader:
         columns = {d.label: column_of(report, d.column) for d in drawn}
         sql, values = self._over_time(report, tuple(columns.values()), ())
         lines = table_of(self.con, sql, values)
-        return [series_of(lines, column, label) for label, column in columns.items() if len(lines)]
+        return [_banded(lines, column, label) for label, column in columns.items() if len(lines)]
 
     def top(self, drawn: Series, top: int) -> list[pa.Table]:
         """A column of the top objects over time, the greatest first."""
@@ -209,8 +239,8 @@ class _Reader:
         sort = column_of(report, report.sort or column.name)
         shown = tuple(dict.fromkeys((*keys, column, sort)))
         ranked = replace(report, columns=shown, lines=Lines.OBJECT, sort=sort.name)
-        source, _ = source_of(self.con, report, self.span, self.by, self.zone)
-        greatest, ranking = lines_sql(ranked, self.span, source, Asked(over_time=False, top=top))
+        source, _ = source_of(self.con, report, self.ranked, self.by, self.zone)
+        greatest, ranking = lines_sql(ranked, self.ranked, source, Asked(over_time=False, top=top))
         sql, values = self._over_time(report, (*keys, column), report.keys)
         same = (f"l.{key} IS NOT DISTINCT FROM g.{key}" for key in report.keys)
         lines = table_of(
@@ -222,7 +252,7 @@ class _Reader:
         )
         tables = (lines.filter(pc.equal(lines["place"], n + 1)) for n in range(top))
         return [
-            series_of(table, column, object_name(keys, table.slice(0, 1).to_pylist()[0]))
+            _banded(table, column, object_name(keys, table.slice(0, 1).to_pylist()[0]))
             for table in tables
             if len(table)
         ]
@@ -255,10 +285,33 @@ class _Reader:
     def _over_time(
         self, report: Report, columns: tuple[ReportColumn, ...], keys: tuple[str, ...]
     ) -> tuple[str, list[Any]]:
-        """SELECT of columns by time and by keys, and the values of its parameters."""
+        """SELECT of columns by time and by keys, with bands, and the values of its parameters."""
         shown = replace(report, columns=(end_column(), *columns), lines=Lines.TIME, keys=keys)
         source, _ = source_of(self.con, report, self.span, self.by, self.zone)
-        return lines_sql(shown, self.span, source, Asked(True, self.by, self.zone.key))
+        figures = [column.name for column in columns if column.name not in keys]
+        lines, values = lines_sql(shown, self.span, source, Asked(True, self.by, self.zone.key))
+        if self.by is None or source.is_rolled:
+            unknown_bands = ", ".join(f"NULL AS {name}" for name in _ends(figures))
+            return f"SELECT *, {unknown_bands} FROM ({lines})", values
+        single, same = lines_sql(shown, self.span, source, Asked(True, None, self.zone.key))
+        ends = [
+            f"{function}({quoted(figure)}) AS {end}"
+            for figure in figures
+            for function, end in zip(("min", "max"), _ends([figure]), strict=True)
+        ]
+        by = ", ".join([f"{bucket(self.by, self.zone.key)} AS {TIME}", *map(quoted, keys)])
+        both = " AND ".join(f"l.{k} IS NOT DISTINCT FROM e.{k}" for k in (TIME, *keys))
+        return (
+            f"SELECT l.*, {', '.join(f'e.{name}' for name in _ends(figures))} FROM ({lines}) AS l"
+            f" LEFT JOIN (SELECT {by}, {', '.join(ends)} FROM ({single}) GROUP BY ALL) AS e"
+            f" ON {both} ORDER BY l.{TIME}",
+            [*values, *same],
+        )
+
+
+def _ends(figures: Iterable[str]) -> list[str]:
+    """Names of the least and the greatest value of figures, as SQL."""
+    return [quoted(f"{name}_{end}") for name in figures for end in ("low", "high")]
 
 
 def runs_points(con: duckdb.DuckDBPyConnection, runs: Sequence[str]) -> Points:
@@ -281,10 +334,24 @@ def object_name(keys: Sequence[ReportColumn], row: dict[str, Any]) -> str:
 
 def series_of(lines: pa.Table, column: ReportColumn, label: str) -> pa.Table:
     """A column of report lines as points, in the printed unit, with gaps."""
-    values = pc.multiply(lines.column(column.name).cast(pa.float64()), float(column.scale))
+    return with_gaps(_points_of(lines, column, label, (column.name,), POINTS))
+
+
+def _banded(lines: pa.Table, column: ReportColumn, label: str) -> pa.Table:
+    """A column of report lines as points, and the least and greatest value within each."""
+    names = (column.name, *(f"{column.name}_{end}" for end in ("low", "high")))
+    return with_gaps(_points_of(lines, column, label, names, _WITH_BANDS))
+
+
+def _points_of(
+    lines: pa.Table, column: ReportColumn, label: str, names: Sequence[str], schema: pa.Schema
+) -> pa.Table:
+    values = [
+        pc.multiply(lines.column(name).cast(pa.float64()), float(column.scale)) for name in names
+    ]
     labels = pa.repeat(pa.scalar(label, pa.string()), len(lines))
     times = lines.column(TIME).cast(pa.timestamp("us"))
-    return with_gaps(pa.table([times, labels, values], schema=POINTS))
+    return pa.table([times, labels, *values], schema=schema)
 
 
 def with_gaps(points: pa.Table) -> pa.Table:
@@ -302,7 +369,8 @@ def with_gaps(points: pa.Table) -> pa.Table:
         return points
     missing = pa.array(micros[behind] + int(usual)).cast(pa.timestamp("us"))
     labels = pa.repeat(points.column("series")[0], len(behind))
-    empty = pa.table([missing, labels, pa.nulls(len(behind), pa.float64())], schema=POINTS)
+    unknown_values = [pa.nulls(len(behind), pa.float64())] * (points.num_columns - 2)
+    empty = pa.table([missing, labels, *unknown_values], schema=points.schema)
     return pa.concat_tables([points, empty]).sort_by(TIME)
 
 

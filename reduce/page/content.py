@@ -33,7 +33,7 @@ from ..reports.report import ReportResult, report
 from ..reports.report_sql import Span
 from ..rules.exceptions import exceptions
 from ..rules.rendering import unknowns
-from .chart import TILES, Tile, charts, column_of, object_name, read_points, unit_of
+from .chart import TILES, Chart, Tile, charts, column_of, object_name, read_points, unit_of
 from .drawing import Figure, drawn_figure
 from .episodes import (
     LOG_COLUMNS,
@@ -44,6 +44,7 @@ from .episodes import (
     linked_episodes,
     named_in_log,
 )
+from .levels import detail
 
 DAY = timedelta(days=1)
 NO_LINKS: Links = {}
@@ -136,7 +137,6 @@ class Content:
     Attributes:
         episodes: exceptions, with their links. unknowns: what could not be evaluated.
         facts: settings and their values. dumps, findings: rows of the store's tables.
-        thinned: length of time that a point of the charts covers; None: one interval.
         marks: exceptions and events for the charts, as of `exception_marks`.
     """
 
@@ -149,7 +149,6 @@ class Content:
     findings: tuple[Mapping[str, Any], ...]
     figures: tuple[Figure, ...]
     groups: tuple[Group, ...]
-    thinned: timedelta | None
     marks: tuple[Mapping[str, Any], ...] = ()
 
 
@@ -161,7 +160,6 @@ def read_content(
     links: Links = NO_LINKS,
 ) -> Content:
     """Read the content of the page of a window, with links to the objects that have pages."""
-    by = window.step()
     read = partial(report, con, **window.selection, zone=zone.key, settings=settings)
     matches = exceptions(con, **window.selection, settings=settings)
     worst = matches.table.slice(0, MOST_EPISODES)
@@ -179,9 +177,8 @@ def read_content(
             tuple((key.replace("_", " "), value) for key, value in window.attributes.items()),
             tuple(_rows(con, "dumps.sql", *bounds)),
             tuple(_rows(con, "findings.sql", *bounds)),
-            tuple(_figures(con, window, by, zone, limits)),
+            tuple(_figures(con, window, zone, limits)),
             tuple(_groups(_known(results, read), window, links)),
-            by,
             (*exception_marks(episodes), *event_marks(con, window.span)),
         )
 
@@ -209,17 +206,30 @@ def _known(results: Mapping[str, ReportResult], read: Read) -> Read:
 def _figures(
     con: duckdb.DuckDBPyConnection,
     window: Window,
-    by: timedelta | None,
     zone: ZoneInfo,
     limits: Mapping[str, float],
 ) -> Iterator[Figure]:
     for chart in charts():
         try:
-            points = read_points(con, chart, window.span, by, zone)
+            yield read_figure(con, chart, window, window.span, zone, limits.get(chart.rule))
         except CpmonError as error:
             yield Figure(chart, "", missing=str(error))
-        else:
-            yield drawn_figure(chart, points, zone, limits.get(chart.rule))
+
+
+def read_figure(
+    con: duckdb.DuckDBPyConnection,
+    chart: Chart,
+    window: Window,
+    span: Span,
+    zone: ZoneInfo,
+    limit: float | None = None,
+) -> Figure:
+    """A chart of a window, with finer points where values vary; `span` may select an object."""
+    by, finer, fine = window.step(), window.step(MOST_DETAIL), None
+    points = read_points(con, chart, span, by, zone)
+    if finer != by and len(points.bands):
+        fine = detail(points, read_points(con, chart, span, finer, zone))
+    return drawn_figure(chart, points, zone, limit, fine)
 
 
 def _groups(read: Read, window: Window, links: Links) -> list[Group]:
@@ -426,6 +436,8 @@ def _cell(result: ReportResult, column: ReportColumn, value: object) -> Cell:
 
 MOST_POINTS = 400
 """Maximum number of points of a series; charts have no pixels for more."""
+MOST_DETAIL = 1_500
+"""Maximum number of points of a series for readers who zoom: a day of minutes."""
 STEPS = tuple(
     timedelta(minutes=m) for m in (1, 2, 5, 10, 15, 30, 60, 180, 360, 720, 1440, 7 * 1440)
 )

@@ -26,6 +26,7 @@ from ...core.text import printable
 from ...render.html import COLORS
 from ..metrics.metric import TIME
 from .chart import RUNS, Chart, ChartKind, Points, fixed_offset, local_times, runs_points
+from .levels import level_data
 from .renderer import png_of, svg_of
 
 PALETTE = ("c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8")
@@ -106,14 +107,12 @@ def over_time(
     zone: ZoneInfo,
     *,
     limit: float | None = None,
-    band: pa.Table | None = None,
     alone: bool = False,
 ) -> dict[str, Any]:
     """The Vega-Lite specification of a chart over time.
 
     Args:
         limit: upper limit of the values, drawn if they come near it.
-        band: TIME, `low` and `high` of an area behind the last series.
         alone: a stand-alone file: wide, with a background. Otherwise it fits a card of a page.
     """
     is_stack = chart.kind is ChartKind.STACK
@@ -128,14 +127,20 @@ def over_time(
         data[f"{chart.name}_limit"] = [{"limit": limit}]
         rule = {"type": "rule", "color": COLORS["bad"], "strokeDash": DASH}
         layers.append(_layer(f"{chart.name}_limit", rule, {"y": _quantity("limit")}))
-    if band is not None:
-        columns = {"time": _clocks(band[TIME], zone), "low": band["low"], "high": band["high"]}
-        data[f"{chart.name}_band"] = pa.table(columns).to_pylist()
-        area = {"type": "area", "color": _colors(chart, points.order)[-1], "opacity": 0.25}
-        between = {"x": _time(), "y": _quantity("low"), "y2": {"field": "high"}}
-        layers.insert(0, _layer(f"{chart.name}_band", area, between))
+    if len(points.bands) and not is_stack:
+        data[name := f"{chart.name}{BAND}"] = _band_rows(points.bands, zone)
+        between = {"y": _quantity("low") | {"title": chart.unit}, "y2": {"field": "high"}}
+        shared = {key: part for key, part in layers[0]["encoding"].items() if key in SHARED}
+        area = {"type": "area", "opacity": 0.25}
+        layers.insert(0, _layer(name, area, shared | between))
     size = {"height": HEIGHT, "width": WIDTH if alone else CARD}
     return _finished({"data": {"name": chart.name}, "layer": layers} | size, data, alone)
+
+
+BAND = "_band"
+"""End of the name of the data of bands."""
+SHARED = ("x", "color")
+"""Channels of a band that are those of its line."""
 
 
 def _layer(data: str, mark: dict[str, Any], encoding: dict[str, Any]) -> dict[str, Any]:
@@ -247,6 +252,14 @@ def _rows(table: pa.Table, zone: ZoneInfo) -> list[dict[str, Any]]:
     return rows
 
 
+def _band_rows(bands: pa.Table, zone: ZoneInfo) -> list[dict[str, Any]]:
+    columns = {"time": _clocks(bands[TIME], zone), "series": bands["series"]}
+    rows: list[dict[str, Any]] = pa.table(
+        columns | {"low": bands["low"], "high": bands["high"]}
+    ).to_pylist()
+    return rows
+
+
 def _clocks(times: pa.ChunkedArray, zone: ZoneInfo) -> pa.ChunkedArray:
     """Local times as Vega reads them."""
     seconds = local_times(times, zone).cast(pa.timestamp("s"), safe=False)
@@ -311,7 +324,8 @@ def _dashes(points: Points) -> list[bool]:
 
 
 def _greatest(points: Points) -> float:
-    return float(pc.max(points.table["value"]).as_py() or 0)
+    ends = (pc.max(column).as_py() or 0 for column in (points.table["value"], points.bands["high"]))
+    return float(max(ends))
 
 
 def _end(chart: Chart, greatest: float) -> float | None:
@@ -334,13 +348,11 @@ SPAN = "span"
 """Parameter of a specification: begin and end of its axis of times."""
 CONFIGURATION = CONFIG | {"background": "transparent"}
 """The configuration of all charts of a page, which their specifications lack."""
-UNKNOWN, ABSENT = None, ""
-"""A value that breaks the line of its series, and a time that the series does not have."""
 _NAMES = {value: name for name, value in COLORS.items()}
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LegendEntry:
     """A series in the legend. `color` is a name of `html.COLORS`."""
 
     name: str
@@ -353,74 +365,53 @@ class Figure:
     """A rendered chart and what the script of the page needs (`_data`), or why it is `missing`.
 
     `svg` is empty without data; the legend is empty for a single series. `notes` say what is not
-    known of the points.
+    known of the points, `length` how long a point is.
     """
 
     chart: Chart
     svg: str
     data: Mapping[str, Any] = field(default_factory=dict)
-    legend: tuple[Entry, ...] = ()
+    legend: tuple[LegendEntry, ...] = ()
     missing: str = ""
     notes: tuple[str, ...] = ()
+    length: str = ""
+
+    @property
+    def is_banded(self) -> bool:
+        """Whether its points have a least and a greatest interval."""
+        return "low" in self.data.get("levels", [{}])[0]
 
 
 def drawn_figure(
-    chart: Chart, points: Points, zone: ZoneInfo, limit: float | None = None
+    chart: Chart,
+    points: Points,
+    zone: ZoneInfo,
+    limit: float | None = None,
+    detail: Points | None = None,
 ) -> Figure:
-    """Draw a chart over time for a page, with an upper limit of the values."""
+    """Draw a chart over time for a page, with an upper limit of the values.
+
+    `detail`: finer points for a reader who zooms.
+    """
     if points.is_empty:
         return Figure(chart, "")
     spec = over_time(chart, points, zone, limit=limit)
     picture = svg(spec, chart.title, chart.about or chart.title, chart.name)
-    legend, encoding = list[Entry](), spec["layer"][0]["encoding"]
+    legend = list[LegendEntry]()
+    encoding = next(layer["encoding"] for layer in spec["layer"] if "data" not in layer)
     if len(points.order) > 1:
         colors, plain = encoding["color"]["scale"], [[1, 0]] * len(points.order)
         dashes = encoding.get("strokeDash", {}).get("scale", {}).get("range", plain)
         for name, color, dash in zip(colors["domain"], colors["range"], dashes, strict=True):
-            legend.append(Entry(name, _NAMES[color], dash != plain[0]))
-    data = _data(points, zone) | {
+            legend.append(LegendEntry(name, _NAMES[color], dash != plain[0]))
+    data = {
+        "names": list(points.order),
+        "levels": [level_data(each, zone) for each in (points, detail) if each],
         "spec": _zoomable(spec, chart.name),
         "rule": chart.rule,
         "areas": list(chart.areas),
     }
-    return Figure(chart, picture, data, tuple(legend), notes=points.notes)
-
-
-def _data(points: Points, zone: ZoneInfo) -> dict[str, Any]:
-    """Times and values of a chart over time, for the script of the page.
-
-    Returns:
-        times: milliseconds since 1970, UTC, ascending; all but the first as distances.
-        offsets: pairs of an index of times and the milliseconds by which local time is ahead of
-            UTC from there on.
-        names: of the series. values: one list for each series, with a value for each time: four
-            significant digits, UNKNOWN or ABSENT.
-    """
-    times = pc.unique(points.table[TIME]).sort()
-    utc, local = (_milliseconds(each) for each in (times, local_times(times, zone)))
-    offsets = local - utc
-    changes = np.flatnonzero(np.diff(offsets, prepend=offsets[0] - 1))
-    return {
-        "times": np.diff(utc, prepend=0).tolist(),
-        "offsets": [[int(at), int(offsets[at])] for at in changes],
-        "names": list(points.order),
-        "values": [_values(points.table, name, times) for name in points.order],
-    }
-
-
-def _milliseconds(times: pa.Array) -> Any:
-    return np.floor_divide(times.cast(pa.timestamp("us")).cast(pa.int64()).to_numpy(), 1000)
-
-
-def _values(table: pa.Table, name: str, times: pa.Array) -> list[float | str | None]:
-    """The values of one series, aligned to `times`."""
-    mine = table.filter(pc.equal(table["series"], name))
-    at = pc.index_in(times, mine[TIME].combine_chunks())
-    values: list[float | str | None] = [
-        ABSENT if index is None else value
-        for index, value in zip(at.to_pylist(), pc.take(mine["value"], at).to_pylist(), strict=True)
-    ]
-    return [float(f"{value:.4g}") if isinstance(value, float) else value for value in values]
+    return Figure(chart, picture, data, tuple(legend), notes=points.notes, length=points.length)
 
 
 def _zoomable(spec: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -433,5 +424,6 @@ def _zoomable(spec: Mapping[str, Any], name: str) -> dict[str, Any]:
             encoding["x"] = encoding["x"] | {"scale": scale}
         layers.append(layer | {"encoding": encoding, "mark": layer["mark"] | {"clip": True}})
     own = {key: part for key, part in spec.items() if key not in ("$schema", "config")}
-    datasets = {key: rows for key, rows in spec["datasets"].items() if key != name}
+    drawn = (name, f"{name}{BAND}")
+    datasets = {key: rows for key, rows in spec["datasets"].items() if key not in drawn}
     return own | {"layer": layers, "datasets": datasets}

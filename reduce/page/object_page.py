@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from functools import partial
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -20,7 +19,7 @@ from ..metrics.metric import TIME, MetricKind
 from ..metrics.report_set import Lines, reports
 from ..reductions.reductions import reduction
 from ..reports.cells import cell_text
-from ..reports.narrowing import NOUNS, WITH_PATTERNS
+from ..reports.narrowing import NOUNS, WITH_PATTERNS, objects_of
 from ..reports.report import ReportResult, report
 from .chart import column_of
 from .content import (
@@ -32,11 +31,12 @@ from .content import (
     Window,
     listing,
     plain_name,
+    read_figure,
     unique_files,
 )
-from .drawing import Figure, drawn_figure
+from .drawing import PALETTE, Figure, drawn_figure
 from .episodes import Links, event_marks
-from .plot import panels
+from .plot import figures_of, panels
 
 MAIN = {
     "user": "USER_RESOURCE_UTIL",
@@ -58,7 +58,6 @@ class ObjectContent:
     window: Window
     figures: tuple[Figure, ...]
     listings: tuple[Listing, ...]
-    thinned: timedelta | None
     marks: tuple[Mapping[str, Any], ...] = ()
 
 
@@ -100,9 +99,10 @@ def read_object(
     return ObjectContent(
         object_title(kind, value),
         window,
-        tuple(figure for result in results for figure in _figures(result)),
+        tuple(
+            figure for result in results for figure in _figures(con, window, result, {kind: value})
+        ),
         tuple(listings),
-        window.step(MOST_LINES),
         tuple(event_marks(con, window.span, kind, value)),
     )
 
@@ -127,17 +127,30 @@ def _results(read: Read, window: Window, kind: str) -> Iterator[ReportResult]:
                 yield replace(result, table=result.table.slice(0, MOST_LINES))
 
 
-def _figures(result: ReportResult) -> Iterator[Figure]:
-    """The charts of a report that has lines over time, other than of settings."""
+def _figures(
+    con: duckdb.DuckDBPyConnection, window: Window, result: ReportResult, objects: dict[str, Any]
+) -> Iterator[Figure]:
+    """Charts of a report over time, other than of settings, one for each unit.
+
+    Of more columns than a chart has colours the greatest are drawn.
+    """
     if result.lines is not Lines.TIME or TIME not in result.table.column_names:
         return
     kinds = [column.kind for column in result.report.columns if column.kind is not MetricKind.KEY]
     if 2 * kinds.count(MetricKind.LATEST) >= len(kinds):
         return
-    for number, (chart, points) in enumerate(panels(result)):
-        if not points.is_empty:
-            name = f"{result.report.name.lower()}-{number}"
-            shown = msgspec.structs.replace(chart, name=name)
+    span = replace(window.span, objects=objects_of(con, result.report, objects))
+    by_unit = dict[str, list[str]]()
+    for column in sorted(figures_of(result), key=lambda each: -(result.mean.get(each.name) or 0)):
+        by_unit.setdefault(column.unit, []).append(column.name)
+    drawn = {name for names in by_unit.values() for name in names[: len(PALETTE)]}
+    names = [column.name for column in figures_of(result) if column.name in drawn]
+    for number, (chart, points) in enumerate(panels(result, names) if names else ()):
+        shown = msgspec.structs.replace(chart, name=f"{result.report.name.lower()}-{number}")
+        if chart.series:  # of the object as a whole
+            figure = read_figure(con, shown, window, span, result.zone)
+            yield from [figure] if figure.svg else []
+        elif not points.is_empty:
             yield drawn_figure(shown, points, result.zone)
 
 

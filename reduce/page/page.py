@@ -11,7 +11,7 @@ import os.path
 import posixpath
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ import msgspec
 from ...config import Settings
 from ...config.moments import find_zone
 from ...core.errors import NothingToReportError
-from ...core.text import length_of_time
+from ...core.grace_period import GRACE
 from ...render.html import html_page
 from ..reports.cells import clock
 from .content import NO_LINKS, Window, by_day, file_names, read_content, windows
@@ -34,6 +34,29 @@ from .object_page import object_files, object_title, read_object, top_objects
 from .runtime import BESIDE, FILE, Runtime, runtime, write_runtime
 
 Write = Callable[[Path, bytes], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """What a page of a server has beside that of a file.
+
+    Attributes:
+        points: address of finer points of its charts, to which a span is added.
+        explain: address that explains a span, which is added.
+        files: query of the addresses of files, to which the name of a chart or report is added.
+        whose: run or system, as parameters. span: its begin and end on the clocks of its zone.
+        links: text and address of other times.
+    """
+
+    points: str = ""
+    explain: str = ""
+    files: str = ""
+    whose: Mapping[str, str] = field(default_factory=dict)
+    span: tuple[str, str] = ("", "")
+    links: Sequence[tuple[str, str]] = ()
+
+
+NOT_SERVED = Served()
 
 
 def write_pages(  # noqa: PLR0913 - each is an option of the command
@@ -170,13 +193,21 @@ def object_page(  # noqa: PLR0913 - all that a page depends on
     links: Links = NO_LINKS,
     *,
     charts: Runtime = BESIDE,
+    served: Served | None = None,
 ) -> bytes:
     """The page of any object of a window; `read_object` describes the arguments and the errors.
 
     `trail`: text and address of the pages above it, the index first.
     """
     content = read_object(con, window, kind, value, zone, settings, links)
-    return rendered("object.html", content=content, zone=zone, trail=trail, runtime=charts)
+    return rendered(
+        "object.html",
+        content=content,
+        zone=zone,
+        trail=trail,
+        runtime=charts,
+        served=served or NOT_SERVED,
+    )
 
 
 def _write_objects(
@@ -208,9 +239,10 @@ def rendered(template: str, **values: Any) -> bytes:
     place = f"templates/{template}"
     common: dict[str, Any] = {
         "clock": clock,
-        "in_words": length_of_time,
         "configuration": CONFIGURATION,
         "runtime": BESIDE,
         "most_marks": MOST_MARKS,
+        "served": NOT_SERVED,
+        "second": GRACE,
     }
     return html_page(__package__, place, **(common | values))

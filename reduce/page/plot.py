@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from msgspec import structs
 
 from ...core.errors import CpmonError, unknown
 from ...render.render import is_number
@@ -15,7 +16,7 @@ from ..metrics.metric import MetricKind, ReportColumn
 from ..metrics.report_set import Lines
 from ..reports.cells import cell_text, clock
 from ..reports.report import ReportResult
-from .chart import Chart, ChartKind, Points, column_of, object_name, series_of
+from .chart import Chart, ChartKind, Points, Series, column_of, object_name, series_of
 from .drawing import bars, over_time, png, stacked, svg
 
 FORMATS = ("svg", "png")
@@ -89,11 +90,16 @@ def _about(result: ReportResult) -> str:
     return ", ".join([*parts, f"{first} to {last} {result.zone.key}"])
 
 
-def _columns(result: ReportResult, names: Sequence[str]) -> list[ReportColumn]:
-    report, kind_of = result.report, result.table.schema.field
+def figures_of(result: ReportResult) -> list[ReportColumn]:
+    """The columns of a report that can be drawn."""
+    kind_of = result.table.schema.field
     others = (MetricKind.KEY, MetricKind.ELAPSED, MetricKind.LATEST)
-    numbers = [column for column in report.columns if is_number(kind_of(column.name).type)]
-    figures = [column for column in numbers if column.kind not in others]
+    numbers = [column for column in result.report.columns if is_number(kind_of(column.name).type)]
+    return [column for column in numbers if column.kind not in others]
+
+
+def _columns(result: ReportResult, names: Sequence[str]) -> list[ReportColumn]:
+    report, figures = result.report, figures_of(result)
     by_name = {column.name: column for column in figures}
     for name in names:
         if name not in by_name:
@@ -131,6 +137,8 @@ def _panel(result: ReportResult, columns: list[ReportColumn]) -> tuple[Chart, Po
         return chart, _objects(result, columns)
     if _is_split(result):
         return chart, _split(result, first)
+    series = [Series(result.report.name, column.name, column.heading) for column in columns]
+    chart = structs.replace(chart, series=series)
     tables = [series_of(result.table, column, column.heading) for column in columns]
     return chart, Points(pa.concat_tables(tables), tuple(column.heading for column in columns))
 

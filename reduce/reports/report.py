@@ -6,7 +6,7 @@ and states what it covers and what is missing.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -18,22 +18,22 @@ import pyarrow.compute as pc
 
 from ...config import Settings
 from ...config.definitions import definitions, of_definitions
-from ...config.moments import LineLength, find_zone, zone_name
-from ...core.errors import CpmonError, NothingToReportError, nearest, unknown, unknown_of_many
+from ...config.moments import LineLength, find_zone
+from ...core.errors import CpmonError, unknown
 from ...core.sql import UserSql
 from ...core.sql import name as quoted
-from ...core.text import counted, length_of_time
+from ...core.text import length_of_time
 from ...store.connection import point, systems_of, table_of
 from ...store.results.lineage import lineages
 from ...store.sql.scope import Scope
 from ..metrics.metric import STATISTICS, TIME, MetricKind
-from ..metrics.report_set import Lines, Report, end_column, reports
-from ..metrics.views import DOUBTS
-from ..reductions.reductions import inferred_notes, reduction, reductions, tables_of
-from .cells import cell_text, utc
-from .layout_notes import LONGER, dumps_of, layout_notes, levels_of, missing, notes_of
-from .narrowing import NOUNS, Sort, condition_sql, is_of_objects, known_column, objects_of
+from ..metrics.report_set import Lines, Report, end_column
+from ..reductions.reductions import reductions
+from .cells import utc
+from .narrowing import Sort, condition_sql, is_of_objects, known_column, objects_of
+from .no_lines import coverage_without_rows, nothing, object_names
 from .report_names import find_report
+from .report_notes import is_doubted, notes_below, zone_hint
 from .report_sql import (
     BEGIN,
     COVERAGE,
@@ -42,7 +42,7 @@ from .report_sql import (
     MEASURED,
     TOTAL,
     Asked,
-    Source,
+    LineSource,
     Span,
     report_sql,
     run_window,
@@ -189,7 +189,10 @@ def report(  # noqa: PLR0913 - each is an option of the command
     result = replace(result, restrictions=_restrictions(definition, result, span, asked, where))
     result = only(result, chosen) if chosen else result
     if zone is None and not site.has_zone(span.system):
-        return replace(result, notes=(*result.notes, *_zone_hint(con, result)))
+        return replace(
+            result,
+            notes=(*result.notes, *zone_hint(con, result.system, result.starts, result.ends)),
+        )
     return result
 
 
@@ -305,9 +308,9 @@ def _read(
         means, totals, coverage, doubts = (table.column(o)[0].as_py() for o in OF_ALL)
     elif definition.lines is Lines.ROW:
         means, totals, doubts = {}, {}, []
-        coverage = _coverage_without_rows(con, definition, span)
+        coverage = coverage_without_rows(con, definition, span)
     else:
-        raise _nothing(con, definition, span, source_notes)
+        raise nothing(con, definition, span, source_notes)
     starts, ends = coverage["starts"], coverage["ends"]
     table = table.drop_columns(list(OF_ALL)).slice(0, 0 if is_empty else None)
     covered = None
@@ -323,16 +326,9 @@ def _read(
         mean, total = _mean_and_sums(shown, table, means)
     else:
         mean, total = {}, _numbers(shown, totals)
-    dumps = dumps_of(con, span.system, starts, ends)
-    levels = levels_of(dumps.values())
-    of_notes = {column.name for column in shown.columns if not column.of} & {
-        *(chosen or table.column_names)
-    }
-    plain = replace(shown, columns=tuple(c for c in shown.columns if c.name in of_notes))
-    inferred = inferred_notes(tables_of(definition.reduction), dumps.values() if levels else ())
-    of_layouts, meanings = layout_notes(con, dumps, plain), notes_of(definition, levels)
-    longer = [note for note in of_layouts if note.startswith(LONGER)]
-    always = {note.text for note in definition.notes if note.always}
+    columns = {c.name for c in shown.columns if not c.of} & {*(chosen or table.column_names)}
+    plain = replace(shown, columns=tuple(c for c in shown.columns if c.name in columns))
+    notes, background = notes_below(con, definition, plain, span, table, coverage, doubts)
     return ReportResult(
         report=shown,
         system=span.system,
@@ -344,19 +340,10 @@ def _read(
         table=table,
         mean=mean,
         total=total,
-        notes=(
-            *source_notes,
-            *known_notes(coverage, doubts),
-            *_clock_notes(con, dumps),
-            *_gap_notes(con, definition, span),
-            *missing(plain, table, levels),
-            *inferred,
-            *of_layouts,
-            *meanings,
-        ),
+        notes=(*source_notes, *notes),
         zone=zone,
         covered=covered,
-        background=(*inferred, *longer, *(note for note in meanings if note not in always)),
+        background=tuple(background),
     )
 
 
@@ -374,7 +361,7 @@ def _covered(
 
 
 def _lines(
-    con: duckdb.DuckDBPyConnection, shown: Report, span: Span, source: Source, asked: Asked
+    con: duckdb.DuckDBPyConnection, shown: Report, span: Span, source: LineSource, asked: Asked
 ) -> pa.Table:
     """Query the lines, each with the values about all of them."""
     sql, values = report_sql(shown, span, source, asked, doubted=is_doubted(shown))
@@ -389,22 +376,6 @@ def _lines(
             found=str(error).partition("\n")[0],
             effect="nothing is shown",
         ) from None
-
-
-def is_doubted(definition: Report) -> bool:
-    """Whether the rows of a report say what is not known of them."""
-    return DOUBTS in (column.name for column in reduction(definition.reduction).columns)
-
-
-def known_notes(
-    coverage: Mapping[str, Any], doubts: Iterable[Mapping[str, Any]] | None
-) -> list[str]:
-    """What is not known of lines, from `COVERAGE` and `DOUBTS` of their rows."""
-    left_out = list[str]()
-    if coverage["unmeasured"]:
-        intervals = counted(coverage["unmeasured"], "interval")
-        left_out = [f"{intervals} left out: a first sample, or behind a gap, has no rates."]
-    return [*left_out, *doubts_note((d["doubt"], d["n"]) for d in doubts or ())]
 
 
 def _check_keys(con: duckdb.DuckDBPyConnection, definition: Report, span: Span) -> None:
@@ -492,7 +463,7 @@ def _mean_and_sums(
 def _restrictions(
     definition: Report, result: ReportResult, span: Span, asked: Asked, where: str | None
 ) -> tuple[str, ...]:
-    restrictions, by = _object_names(definition, span), asked.by
+    restrictions, by = object_names(definition, span), asked.by
     if span.shift is not None:
         restrictions.append(f"shift {span.shift.name}")
     if by is not None:
@@ -526,158 +497,3 @@ def only(result: ReportResult, chosen: Collection[str]) -> ReportResult:
         mean={name: value for name, value in result.mean.items() if name in names},
         total={name: value for name, value in result.total.items() if name in names},
     )
-
-
-def _unknown_object(
-    con: duckdb.DuckDBPyConnection, definition: Report, span: Span
-) -> CpmonError | None:
-    """The error for an object that the system never had, with the nearest existing names."""
-    columns = {column.name: column for column in definition.columns}
-    for each in span.objects:
-        if not each.is_one:
-            continue
-        option, name, value, lists = each.option, each.column, each.value, [definition]
-        if definition.lines is Lines.ROW:  # logs may have no rows of an existing object
-            able = [r for r in reports().values() if option in r.follows]
-            lists = sorted(able, key=lambda r: r.lines is Lines.ROW)
-        of_view: dict[str, set[Any]] = {}
-        for view, column in {r.reduction: r.follows[option] for r in lists}.items():
-            rows = con.execute(
-                f"SELECT DISTINCT {quoted(column)} FROM {view} WHERE system = ?", [span.system]
-            ).fetchall()
-            of_view[view] = {each for (each,) in rows if each is not None}
-        objects = set[Any]().union(*of_view.values())
-        if objects and value not in objects:
-            asked, *others = (
-                cell_text(columns[name], each) if name in columns else str(each)
-                for each in (value, *sorted(objects))
-            )
-            longest = max(lists, key=lambda r: len(of_view[r.reduction]))
-            look = f"cpmon report {longest.name} lists what there is"
-            like = nearest(asked, others)
-            return unknown_of_many(NOUNS[option], asked, like, look, NothingToReportError)
-    return None
-
-
-def _object_names(definition: Report, span: Span) -> list[str]:
-    """The selected objects as their columns print them: device numbers in hexadecimal."""
-    columns = {column.name: column for column in definition.columns}
-    return [objects.text(columns) for objects in span.objects]
-
-
-def _coverage_without_rows(
-    con: duckdb.DuckDBPyConnection, definition: Report, span: Span
-) -> dict[str, Any]:
-    """Coverage of a span without rows, in the form of `Source.coverage`."""
-    where, values = replace(span, objects=()).where()
-    length = "coalesce(to_microseconds(CAST(seconds * 1e6 AS BIGINT)), INTERVAL 0 SECONDS)"
-    ((starts, ends, intervals),) = con.execute(
-        f"SELECT min({TIME} - {length}), max({TIME}), count(DISTINCT {TIME})"
-        f" FROM meta.interval WHERE {where}",
-        values,
-    ).fetchall()
-    error = _unknown_object(con, definition, span)
-    if error or not intervals:
-        raise error or _nothing(con, definition, span, ())
-    return {"starts": starts, "ends": ends, "intervals": intervals, "unmeasured": 0}
-
-
-def _nothing(
-    con: duckdb.DuckDBPyConnection, definition: Report, span: Span, source_notes: tuple[str, ...]
-) -> CpmonError:
-    """The error for a report without lines: unknown object, or no interval in the span."""
-    whose = " ".join(_object_names(definition, span))
-    where, values = replace(span, since=None, until=None, shift=None).where()
-    measured = " AND seconds IS NOT NULL" if definition.lines is not Lines.ROW else ""
-    ((count, first, last),) = con.execute(
-        f"SELECT count(DISTINCT {TIME}), min({TIME}), max({TIME})"
-        f" FROM {definition.reduction} WHERE {where}{measured}",
-        values,
-    ).fetchall()
-    if not count and (error := _unknown_object(con, definition, span)):
-        return error
-    of_system, values = replace(span, since=None, until=None, shift=None, objects=()).where()
-    ((has_intervals,),) = con.execute(
-        f"SELECT count(previous_end) > 0 FROM meta.interval WHERE {of_system}", values
-    ).fetchall()
-    first_sample = "" if has_intervals else "; a first sample alone has no rates"
-    return NothingToReportError(
-        f"no measured interval of {whose or f'system {span.system}'} is in that span",
-        expected=f"intervals that end from {first} to {last} UTC" if count else None,
-        found=f"{counted(count, 'measured interval')} of it in all",
-        effect=" ".join((f"there is nothing to report{first_sample}", *source_notes)),
-    )
-
-
-MOST_DOUBTS = 5
-"""Maximum number of kinds of doubts that a note lists."""
-
-
-CONTRADICTS = " contradicts "
-"""In a doubt: two records know the same thing, and say other figures (`validation.toml`)."""
-
-
-def doubts_note(doubts: Iterable[tuple[str, int]]) -> list[str]:
-    """Notes on unknown, incomplete and contradicted values, from kinds of doubts with counts.
-
-    The greatest counts come first.
-    """
-    kinds: dict[bool, list[str]] = {False: [], True: []}
-    for doubt, n in doubts:
-        kinds[CONTRADICTS in doubt].append(f"{doubt} ({n:,})")
-    notes = []
-    for contradicted, named in kinds.items():
-        if len(named) > MOST_DOUBTS:
-            named[MOST_DOUBTS:] = [f"{len(named) - MOST_DOUBTS} more kinds"]
-        listed = ", ".join(named)
-        if contradicted and named:
-            notes.append(f"{listed}: figures of one of them are wrong (cpmon validate).")
-        elif named:
-            notes.append(f"Blank, left out of sums, or a lower bound: {listed}.")
-    return notes
-
-
-def _clock_notes(con: duckdb.DuckDBPyConnection, dumps: Collection[str]) -> Iterator[str]:
-    ((back, shifted),) = con.execute(
-        "SELECT count(*) FILTER (map_contains(findings, 'TOD_BACK')),"
-        " count(*) FILTER (map_contains(findings, 'CLOCK_SET'))"
-        " FROM meta.dump WHERE list_contains(?, dump)",
-        [list(dumps)],
-    ).fetchall()
-    if shifted:
-        yield "The clock was set by seconds: that interval has no rates (CLOCK_SET)."
-    if back:
-        yield (
-            "The clock was set back, or sets of data stand in the wrong order: there are no rates"
-            " across it, nor where two stretches of time have the same times (TOD_BACK)."
-        )
-
-
-def _gap_notes(con: duckdb.DuckDBPyConnection, definition: Report, span: Span) -> Iterator[str]:
-    """What the sums of a report of used processor time lack, if the span has gaps."""
-    if "cpu_s" not in (column.name for column in definition.columns):
-        return
-    users_asked = tuple(each for each in span.objects if each.column == "userid")
-    where, values = replace(span, objects=users_asked).where()
-    ((users, cpu_s, ios),) = con.execute(
-        "SELECT count(DISTINCT userid), sum(tod_seconds(cpu_tod)), CAST(sum(ios) AS BIGINT)"
-        f" FROM _users_across_gaps WHERE {where}",
-        values,
-    ).fetchall()
-    if cpu_s or ios:
-        yield (
-            f"Not included: {cpu_s:,.2f} s TCPU and {counted(ios, 'I/O')} of"
-            f" {counted(users, 'user')}{'' if users_asked == span.objects else ', of any class,'}"
-            " across gaps, by their counters on both sides."
-        )
-
-
-def _zone_hint(con: duckdb.DuckDBPyConnection, result: ReportResult) -> list[str]:
-    """A hint to print times in the system's local time, if no zone was chosen."""
-    ((zone_s,),) = con.execute(
-        "SELECT arg_max(zone_s, last_tod) FROM meta.dump WHERE list_contains(?, dump)",
-        [list(dumps_of(con, result.system, result.starts, result.ends))],
-    ).fetchall()
-    if not zone_s:
-        return []
-    return [f"Times are in UTC; local time of the system is {zone_name(zone_s)}: --tz system."]

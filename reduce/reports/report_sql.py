@@ -52,7 +52,7 @@ previous interval may have ended late."""
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class LineSource:
     """The relation of a report: a reduction, or its roll-ups of a level and of a shift's hours."""
 
     relation: str
@@ -179,7 +179,7 @@ class Asked:
 
 
 def lines_sql(
-    report: Report, span: Span, source: Source, asked: Asked, of_all: Sequence[str] = ()
+    report: Report, span: Span, source: LineSource, asked: Asked, of_all: Sequence[str] = ()
 ) -> tuple[str, list[Any]]:
     """SELECT of lines, with further expressions last, and the values of parameters."""
     where, values = source.where(span)
@@ -231,17 +231,17 @@ def _consumed(report: Report) -> ReportColumn | None:
     """The column that objects are ordered by, if it is an amount over a time."""
     for column in report.columns:
         if column.name == report.sort and column.kind is MetricKind.RATIO:
-            return column if column.under.endswith(TIMES) else None
+            return column if column.denominator.endswith(TIMES) else None
     return None
 
 
-def _consumed_sql(column: ReportColumn, source: Source) -> str:
+def _consumed_sql(column: ReportColumn, source: LineSource) -> str:
     """The sum of such a column, over the rows in which it is known."""
     amount, _ = _terms(column, rolled=source.is_rolled)
     return f"sum({amount})"
 
 
-def _among_greatest(report: Report, source: Source, asked: Asked, where: str) -> str:
+def _among_greatest(report: Report, source: LineSource, asked: Asked, where: str) -> str:
     """SQL condition: the row belongs to one of the top objects of the whole span."""
     keys, sort = ", ".join(map(quoted, report.keys)), asked.ranking(report)
     amounts = [  # none if it sorts by a key that it does not show
@@ -261,7 +261,7 @@ def _among_greatest(report: Report, source: Source, asked: Asked, where: str) ->
 
 
 def report_sql(
-    report: Report, span: Span, source: Source, asked: Asked, *, doubted: bool
+    report: Report, span: Span, source: LineSource, asked: Asked, *, doubted: bool
 ) -> tuple[str, list[Any]]:
     """The query of a report, and the values of its parameters.
 
@@ -297,7 +297,7 @@ def report_sql(
     return f"WITH {steps} {lines}", [*values, *shown]
 
 
-def covered_sql(report: Report, source: Source, *, doubted: bool) -> list[str]:
+def covered_sql(report: Report, source: LineSource, *, doubted: bool) -> list[str]:
     """The expressions `COVERAGE` and `DOUBTS` over the rows `COVERED` of a report."""
     if source.is_rolled:
         rollup = rollup_of(report.reduction)
@@ -332,11 +332,11 @@ def _struct(values: Mapping[str, str]) -> str:
     return f"(SELECT struct_pack({fields}) FROM {COVERED} WHERE seconds IS NOT NULL)"
 
 
-def _time_of_total(column: ReportColumn, source: Source) -> str:
+def _time_of_total(column: ReportColumn, source: LineSource) -> str:
     """SQL: the time of a row that a total counts once an interval; empty if it counts none."""
     if column.kind is MetricKind.LEVEL:
         return _known_time(column, rolled=source.is_rolled)
-    return _terms(column, rolled=source.is_rolled)[1] if column.under in ELAPSED else ""
+    return _terms(column, rolled=source.is_rolled)[1] if column.denominator in ELAPSED else ""
 
 
 def _times_sql(times: Sequence[str]) -> str:
@@ -347,7 +347,7 @@ def _times_sql(times: Sequence[str]) -> str:
     return f"SELECT {sums} FROM ({each})"
 
 
-def _total_sql(column: ReportColumn, source: Source, times: Sequence[str]) -> str:
+def _total_sql(column: ReportColumn, source: LineSource, times: Sequence[str]) -> str:
     """The expression of a column over the rows of all objects. `times`: those of the totals."""
     rolled, factor = source.is_rolled, column.factor
     if (time := _time_of_total(column, source)) not in times:
@@ -362,19 +362,22 @@ def _total_sql(column: ReportColumn, source: Source, times: Sequence[str]) -> st
 
 def _terms(column: ReportColumn, *, rolled: bool) -> tuple[str, str]:
     """Dividend and divisor of a ratio where both are known, in rows or in sums of roll-ups."""
-    over, under = column.over, column.under
+    numerator, denominator = column.numerator, column.denominator
     if rolled:
-        return amount_of(over, under), time_of(over, under)
+        return amount_of(numerator, denominator), time_of(numerator, denominator)
     # Skip rows in which either is unknown, as in records of an older release.
     # For many columns DuckDB sums a CASE in less than half the time of a FILTER.
     summed, divided = column.terms
-    known, measured = f"{under} IS NOT NULL THEN {summed}", f"{over} IS NOT NULL THEN {divided}"
+    known, measured = (
+        f"{denominator} IS NOT NULL THEN {summed}",
+        f"{numerator} IS NOT NULL THEN {divided}",
+    )
     return f"CASE WHEN {known} END", f"CASE WHEN {measured} END"
 
 
 def line_sql(column: ReportColumn, *, rolled: bool = False) -> str:
     """The expression of a column over the rows of one line, or over the sums of roll-ups."""
-    name, over, factor = column.name, column.over, column.factor
+    name, numerator, factor = column.name, column.numerator, column.factor
     if column.of is not None:
         return statistic_sql(column, rolled=rolled)
     match column.kind:
@@ -382,18 +385,18 @@ def line_sql(column: ReportColumn, *, rolled: bool = False) -> str:
             amount, divisor = _terms(column, rolled=rolled)
             return f"sum({amount}) * {factor!r} / nullif(sum({divisor}), 0)"
         case MetricKind.TOTAL:
-            return f"sum({sum_of(over) if rolled else over}) * {factor!r}"
+            return f"sum({sum_of(numerator) if rolled else numerator}) * {factor!r}"
         case MetricKind.LEVEL:
             amount = sum_of(name) if rolled else weighted(name)
             return f"sum({amount}) / nullif({_population(column, rolled=rolled)}, 0)"
         case MetricKind.ELAPSED:
             return f"sum({name})"
         case MetricKind.LATEST:
-            return latest_sql(name, over)
+            return latest_sql(name, numerator)
     return name
 
 
-def possible_sql(column: ReportColumn, report: Report, source: Source) -> str:
+def possible_sql(column: ReportColumn, report: Report, source: LineSource) -> str:
     """The expression of a column, NULL if it contradicts another one of the line.
 
     It exceeds the column that it is part of, or is below a part of it, or is of other intervals
@@ -406,7 +409,7 @@ def possible_sql(column: ReportColumn, report: Report, source: Source) -> str:
             bound = line_sql(other, rolled=source.is_rolled)
             low, high = ("NULL", bound) if other.name == column.whole else (bound, "NULL")
             conditions.append(f"is_outside({value}, {low}, {high})")
-            if (other.kind, other.under) == (column.kind, column.under):
+            if (other.kind, other.denominator) == (column.kind, column.denominator):
                 of_both = [_population(c, rolled=source.is_rolled) for c in (column, other)]
                 conditions.append(f"coalesce(abs({of_both[0]} - {of_both[1]}) > 1e-3, false)")
     if not conditions:
@@ -428,12 +431,13 @@ def _known_time(column: ReportColumn, *, rolled: bool) -> str:
     return f"CASE WHEN {column.name} IS NOT NULL THEN {WEIGHT} END"
 
 
-def _shown(column: ReportColumn, report: Report, end: str, source: Source) -> str:
+def _shown(column: ReportColumn, report: Report, end: str, source: LineSource) -> str:
     if column.name == TIME:
         return f"{end} AS {TIME}"
     if column.name in report.keys:
         return column.name
-    if column.kind is MetricKind.ELAPSED and (consumed := _consumed(report)):
+    consumed = _consumed(report)
+    if column.kind is MetricKind.ELAPSED and consumed and consumed.denominator == column.name:
         return f"{_population(consumed, rolled=source.is_rolled)} AS {column.name}"
     return f"{possible_sql(column, report, source)} AS {column.name}"
 
@@ -481,13 +485,13 @@ def source_of(
     span: Span,
     by: LineLength | None = None,
     zone: ZoneInfo = UTC_ZONE,
-) -> tuple[Source, tuple[str, ...]]:
+) -> tuple[LineSource, tuple[str, ...]]:
     """Choose the relation of a report by lines of a length in a zone, with notes on the choice.
 
     Raises:
         CpmonError: the intervals are pruned and no roll-up can replace them.
     """
-    fine = Source(definition.reduction)
+    fine = LineSource(definition.reduction)
     if definition.lines is Lines.ROW or rollup_of(definition.reduction) is None:
         return fine, ()
     kept = levels_of(con, definition.reduction, span.system)
@@ -503,9 +507,9 @@ def source_of(
     if by is not None:
         _check_zone(coarse, zone)
     relation, shift = f'rollup."{definition.reduction}"', span.shift
-    source = Source(relation, LEVEL)
+    source = LineSource(relation, LEVEL)
     if shift is not None:
-        source = Source(relation, LEVEL, shift.name, hours(shift))
+        source = LineSource(relation, LEVEL, shift.name, hours(shift))
     notes = [
         f"The intervals of {_days(coarse)} are no longer kept: this rests on roll-ups, each of"
         " an hour."

@@ -18,7 +18,7 @@ from ...core.text import counted, printable
 from ...render.printing import Style
 from ...render.render import render
 from ...render.text import GAP, bullets, text_lines, widths_of
-from ...render.xlsx import CLOCK, Column, Sheet, workbook
+from ...render.xlsx import CLOCK, Sheet, SheetColumn, workbook
 from ..metrics.metric import HEX, TIME, ReportColumn
 from .cells import cell_text, clock, column_texts
 from .report import ReportResult
@@ -263,13 +263,13 @@ def _sheet(result: ReportResult) -> Sheet:
     )
 
 
-def _column(column: ReportColumn, result: ReportResult) -> Column:
+def _column(column: ReportColumn, result: ReportResult) -> SheetColumn:
     is_time = pa.types.is_timestamp(result.table.schema.field(column.name).type)
     in_seconds = column.form.style in (Style.MINUTES, Style.HUNDREDTHS)
     unit = result.zone.key if is_time else "s" if in_seconds else column.unit
     heading = f"{column.heading} ({unit})" if unit else column.heading
     form = CLOCK if is_time else _number_format(column)
-    return Column(heading, form, max(len(heading), len(form)) + 2)
+    return SheetColumn(heading, form, max(len(heading), len(form)) + 2)
 
 
 def _number_format(column: ReportColumn) -> str:

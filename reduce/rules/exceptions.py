@@ -320,7 +320,8 @@ def _values_of_reduction(rule: Rule) -> str:
         "SELECT system, NULL AS dump, NULL AS record_offset, interval_end,"
         f" {_object(rule)} AS object,"
         f" CASE WHEN {is_known} THEN CAST({name(rule.metric)} AS DOUBLE){divisor} * {rule.scale!r}"
-        f" END AS value{keys}, coalesce({enough or 'true'}, false) AS enough FROM {name(rule.reduction)}"
+        f" END AS value{keys}, coalesce({enough or 'true'}, false) AS enough"
+        f" FROM {name(rule.reduction)}"
     )
 
 

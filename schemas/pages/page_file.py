@@ -108,7 +108,7 @@ def read_page(data: bytes, place: str) -> PageText:
         )
     text = (_archived(data) or _decode(data)).replace("\r\n", "\n").replace("\r", "\n")
     if _MARKUP.search(text):
-        reader = _Reader()
+        reader = _HtmlText()
         reader.feed(text)
         reader.close()
         lines, numbers = reader.lines, reader.numbers
@@ -144,7 +144,7 @@ def _decode(data: bytes) -> str:
     return data.decode("latin-1")
 
 
-class _Reader(HTMLParser):
+class _HtmlText(HTMLParser):
     """Collects the text of HTML line by line, with the line of the file where each begins."""
 
     def __init__(self) -> None:

@@ -6,7 +6,8 @@ The names in `__all__` are the public interface and remain stable; everything el
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .api import Dump, OpenStore, Records, open, read
+    from .api.dump import Dump, Records, read
+    from .api.open_store import OpenStore, open
     from .core import __version__
     from .core.errors import CpmonError, NothingToReportError
 
@@ -28,9 +29,9 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    place = ".core.errors" if name.endswith("Error") else ".api"
-    module = import_module(".core" if name == "__version__" else place, __name__)
-    return getattr(module, name)
+    places = {"__version__": ".core", "OpenStore": ".api.open_store", "open": ".api.open_store"}
+    place = ".core.errors" if name.endswith("Error") else places.get(name, ".api.dump")
+    return getattr(import_module(place, __name__), name)
 
 
 def __dir__() -> list[str]:

@@ -27,9 +27,9 @@ from ..files.plain_paths import plain_path
 from ..format.landed_dump import LandedDump
 from ..format.manifest import table_files
 from ..format.store import Store
-from ..results.kept_files import files_of, schema_of
 from ..results.reduced import INTERVAL as FINEST
-from ..results.reduced import LEVELS, ByDay, Kept, kept, meanings
+from ..results.reduced import LEVELS, ByDay, Materialized, kept, meanings
+from ..results.result_files import files_of, schema_of
 from ..sql.views import PLACE, describe
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ _LEVEL = "Length of what a row covers: hour."
 
 
 @dataclass(frozen=True)
-class Column:
+class ExportColumn:
     """A column of a table; `kind` is its Arrow type."""
 
     name: str
@@ -58,7 +58,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Source:
+class ExportTable:
     """A table to export.
 
     Attributes:
@@ -71,52 +71,56 @@ class Source:
 
     namespace: str
     name: str
-    columns: tuple[Column, ...]
-    places: tuple[Column, ...]
+    columns: tuple[ExportColumn, ...]
+    places: tuple[ExportColumn, ...]
     files: Mapping[str, tuple[str | date, ...]]
 
     def __str__(self) -> str:
         return f"{self.namespace}.{self.name}"
 
 
-def sources(store: Store, views: Sequence[View]) -> Iterator[Source]:
+def sources(store: Store, views: Sequence[View]) -> Iterator[ExportTable]:
     """Yields all tables of a store that have files: landed tables, results and roll-ups."""
     layouts = file_schemas()
     places = (
-        Column("system", pa.string(), PLACE["system"]),
-        Column("date", pa.date32(), _DAY),
-        Column("dump", pa.string(), PLACE["dump"]),
+        ExportColumn("system", pa.string(), PLACE["system"]),
+        ExportColumn("date", pa.date32(), _DAY),
+        ExportColumn("dump", pa.string(), PLACE["dump"]),
     )
     for table in sorted(store.tables()):
         if table in layouts:
-            columns = tuple(Column(f.name, f.type, describe(f)) for f in layouts[table])
+            columns = tuple(ExportColumn(f.name, f.type, describe(f)) for f in layouts[table])
             dumps = sorted(store.manifest.dumps_with(table), key=lambda dump: dump.is_merged)
             places_of = {f"{dump.folder}/{table}.parquet": _place(dump) for dump in dumps}
             # A file of a month is left out if it has rows of a dump that is left out.
             table_paths = table_files(store.manifest, f"{table}.parquet", dumps)
             whole = {file.name for file in table_paths if not file.dumps}
             files = {file: place for file, place in places_of.items() if file in whole}
-            yield Source(LANDED, table, columns, places, files)
+            yield ExportTable(LANDED, table, columns, places, files)
     docs = {view.name: {column.name: column.doc for column in view.columns} for view in views}
     for name, result in sorted(kept(store, views).items()):
         yield from _reduction_sources(store, name, result, docs[name])
 
 
 def _reduction_sources(
-    store: Store, name: str, result: Kept, docs: Mapping[str, str]
-) -> Iterator[Source]:
+    store: Store, name: str, result: Materialized, docs: Mapping[str, str]
+) -> Iterator[ExportTable]:
     if not result.days.expected:
         files = [file.name for file in result.files]
-        yield Source(REDUCED, name, _columns(store, files[-1], docs), (), dict.fromkeys(files, ()))
+        yield ExportTable(
+            REDUCED, name, _columns(store, files[-1], docs), (), dict.fromkeys(files, ())
+        )
         return
     fine = dict.fromkeys(whole_files(result.days, FINEST), ())
     if fine:
-        yield Source(REDUCED, name, _columns(store, result.newest([FINEST]), docs), (), fine)
+        yield ExportTable(REDUCED, name, _columns(store, result.newest([FINEST]), docs), (), fine)
     rolled = {file: (level,) for level in LEVELS[1:] for file in whole_files(result.days, level)}
     if rolled:
         docs = meanings(store, name)
         columns = _columns(store, result.newest(LEVELS[1:]), docs)
-        yield Source(ROLLUP, name, columns, (Column("level", pa.string(), _LEVEL),), rolled)
+        yield ExportTable(
+            ROLLUP, name, columns, (ExportColumn("level", pa.string(), _LEVEL),), rolled
+        )
 
 
 def whole_files(days: ByDay, level: str) -> list[str]:
@@ -127,9 +131,9 @@ def whole_files(days: ByDay, level: str) -> list[str]:
     return [file.name for file in files_of(days.of_level(level).values()) if not file.days]
 
 
-def _columns(store: Store, file: str, docs: Mapping[str, str]) -> tuple[Column, ...]:
+def _columns(store: Store, file: str, docs: Mapping[str, str]) -> tuple[ExportColumn, ...]:
     schema = schema_of(store, file)
-    return tuple(Column(field.name, field.type, docs.get(field.name, "")) for field in schema)
+    return tuple(ExportColumn(field.name, field.type, docs.get(field.name, "")) for field in schema)
 
 
 def _place(dump: LandedDump) -> tuple[str | date, ...]:
@@ -196,7 +200,7 @@ def export(store: Store, views: Sequence[View], folder: Path) -> Iterator[Export
                 yield Exported(".".join(name), 0, removed=len(files))
 
 
-def _export_table(catalog: SqlCatalog, source: Source, files: Mapping[str, Place]) -> Exported:
+def _export_table(catalog: SqlCatalog, source: ExportTable, files: Mapping[str, Place]) -> Exported:
     """Syncs one table. `files`: URI -> partition values."""
     table = _table(catalog, source)
     registered = {file.file_path: file for file in _files(table)}
@@ -215,7 +219,7 @@ def _export_table(catalog: SqlCatalog, source: Source, files: Mapping[str, Place
     return done
 
 
-def _partition_by(table: Table, places: Sequence[Column]) -> None:
+def _partition_by(table: Table, places: Sequence[ExportColumn]) -> None:
     """Sets the partition columns of files that are added from now on."""
     names, columns = {field.name for field in table.spec().fields}, {c.name for c in places}
     if names != columns:
@@ -231,7 +235,7 @@ def _uri(store: Store, file: str) -> str:
     return f"file://{files.engine_path(file)}" if files.is_local else files.uri(file)
 
 
-def _table(catalog: SqlCatalog, source: Source) -> Table:
+def _table(catalog: SqlCatalog, source: ExportTable) -> Table:
     """Loads or creates the table of a source, with its current columns.
 
     The table is recreated if the type of a column changed to one that Iceberg cannot promote it to.
@@ -263,7 +267,7 @@ def _table(catalog: SqlCatalog, source: Source) -> Table:
     )
 
 
-def _schema(source: Source) -> Schema:
+def _schema(source: ExportTable) -> Schema:
     from pyiceberg.io.pyarrow import pyarrow_to_schema
 
     fields = []
@@ -275,7 +279,7 @@ def _schema(source: Source) -> Schema:
     return pyarrow_to_schema(pa.schema(fields))
 
 
-def _partitions(source: Source, schema: Schema) -> Any:
+def _partitions(source: ExportTable, schema: Schema) -> Any:
     from pyiceberg.partitioning import PartitionField, PartitionSpec
     from pyiceberg.transforms import IdentityTransform
 

@@ -93,7 +93,7 @@ class _Rows:
     def __init__(self, files: Files, table: str, dropped: Collection[str]) -> None:
         self._files, self._table, self._dropped = files, table, dropped
         self._expected = 0
-        self._months: dict[str, _Month] = {}
+        self._months: dict[str, _RowsOfMonth] = {}
 
     def schema(self, dumps: Sequence[LandedDump]) -> pa.Schema:
         """That of all files: of other layouts one may lack columns, or have shorter numbers."""
@@ -113,7 +113,7 @@ class _Rows:
         """The rows of a dump."""
         if dump.is_merged:
             if dump.folder not in self._months:
-                self._months[dump.folder] = _Month(self._groups(dump.folder), self._dropped)
+                self._months[dump.folder] = _RowsOfMonth(self._groups(dump.folder), self._dropped)
             yield from self._months[dump.folder].of(dump.dump)
             return
         day = np.datetime64(dump.folder.split("/")[2].removeprefix("date="), "D")
@@ -148,7 +148,7 @@ class _Rows:
         return opened(self._files, f"{folder}/{self._table}.parquet")
 
 
-class _Month:
+class _RowsOfMonth:
     """Rows in the file of a month, read dump by dump in file order."""
 
     def __init__(self, groups: Iterator[pa.Table], dropped: Collection[str]) -> None:

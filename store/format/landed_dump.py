@@ -98,7 +98,7 @@ class _Bytes(msgspec.Struct, frozen=True, gc=False):
     decoded: int = 0
 
 
-class _Entry(msgspec.Struct, gc=False):
+class _Line(msgspec.Struct, gc=False):
     """The part of a line that the store itself reads; `meta.dump` shows the rest.
 
     Names become parts of paths, and the store may come from elsewhere. `dumps_in` checks the dump
@@ -123,7 +123,7 @@ class _Entry(msgspec.Struct, gc=False):
     bytes: _Bytes = _Bytes()
 
 
-_DECODER = msgspec.json.Decoder(_Entry)
+_DECODER = msgspec.json.Decoder(_Line)
 _is_name = re.compile(rf"{_NAME}\Z").match
 _NAMES_DECODER = msgspec.json.Decoder(frozenset[_Name])
 
@@ -192,7 +192,7 @@ def interval_facts(file: Path) -> dict[str, Any]:
     }
 
 
-def _dump(entry: _Entry) -> LandedDump:
+def _dump(entry: _Line) -> LandedDump:
     return LandedDump(
         entry.folder,
         entry.system,

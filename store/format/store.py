@@ -6,7 +6,7 @@ STORE/
   records/system=VMSYS1/date=2001-12-18/dump=3f1c9a.../<token>/sytrsp.parquet ... dump.json
   months/system=VMSYS1/2001-11.0001-<token>/  the same for all dumps of a month (`compaction`)
   reduced/           results of `cpmon reduce`
-  layouts/           site layouts that dumps landed with, if any (`kept_layouts`)
+  layouts/           site layouts that dumps landed with, if any (`landed_layouts`)
   runs/2600NP.json   named measurements, with their companion figures
   classes.txt        user classes, if defined
   staging/           dumps being written; safe to delete

@@ -144,14 +144,14 @@ def new_name(about: str) -> str:
     return f"{about}.{secrets.token_hex(6)}.parquet"
 
 
-class _Head(msgspec.Struct):
+class _EntryHead(msgspec.Struct):
     """What tells entries apart; to read it takes a fraction of the time that all days take."""
 
     result: str
     level: str = ""
 
 
-_Kind = TypeVar("_Kind", Entry, _Head)
+_Kind = TypeVar("_Kind", Entry, _EntryHead)
 
 
 class Entries:
@@ -206,7 +206,7 @@ class Entries:
         files, read = self._store.files, defaultdict(list)
         for name in _names(self._store, self._places):
             for line in split(files, name, files.read(name))[1].splitlines():
-                head = _decoded(self._store, name, line, _Head)
+                head = _decoded(self._store, name, line, _EntryHead)
                 read[head.result].append((name, head.level, line))
         return read
 
@@ -307,10 +307,10 @@ def _in_files(store: Store) -> list[Entry]:
 
 
 def _file_in(line: bytes) -> str:
-    return str(msgspec.json.decode(line, type=_Named).file)
+    return str(msgspec.json.decode(line, type=_FileNamed).file)
 
 
-class _Named(msgspec.Struct):
+class _FileNamed(msgspec.Struct):
     """The part of a line that names its file."""
 
     file: _File

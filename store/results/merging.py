@@ -20,9 +20,9 @@ from ..format.store import Store
 from ..sandbox.sandbox import Limits, limit
 from ..sql.database import database
 from .entries import Entries, Entry, Piece, entry_of_days, replace
-from .kept_files import QueryWriter, files_of, kept_rows
 from .lineage import Lineage
 from .reduced import ByDay, by_day, versions_of
+from .result_files import QueryWriter, files_of, result_rows
 
 Place = tuple[str, str]
 """(reduction, level)."""
@@ -98,7 +98,7 @@ def _merge(
         days = {piece.day: (piece.version, piece.shifts) for piece in group}
         merged.append(entry_of_days(reduction, level, group[0].system, days))
         target, path = merged[-1].file, scratch / "merged"
-        rows = kept_rows(store, files_of(group), union=True)
+        rows = result_rows(store, files_of(group), union=True)
         with _readable(store.files.uri(target)):
             writer.write_query(f"SELECT * FROM {rows}", path, merged[-1])
         store.files.publish({target: path})

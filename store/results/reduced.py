@@ -27,7 +27,6 @@ from ..format.manifest import month_folder
 from ..format.store import Store
 from ..sql.scope import ALL, Scope
 from .entries import FOLDER, NOT_BY_TIME, Day, Entries, Entry, Piece, new_name
-from .kept_files import KeptFile, files_of
 from .lineage import (
     Lineage,
     day_versions,
@@ -37,6 +36,7 @@ from .lineage import (
     lineages,
     whole_version,
 )
+from .result_files import ResultFile, files_of
 
 if TYPE_CHECKING:
     from ..sql.views import View
@@ -101,7 +101,7 @@ class ByDay:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class Materialized:
     """The materialized results of a reduction, as the catalogue reads them.
 
     Attributes:
@@ -111,7 +111,7 @@ class Kept:
         days: the materialized days; empty if the reduction is not by time.
     """
 
-    files: tuple[KeptFile, ...]
+    files: tuple[ResultFile, ...]
     is_open: bool = False
     closed: tuple[Day, ...] = ()
     days: ByDay = field(default_factory=lambda: ByDay("", {}))
@@ -128,7 +128,7 @@ class Kept:
         return all(map(self.days.is_current, self.days.of_levels(LEVELS)))
 
     @property
-    def rollups(self) -> tuple[KeptFile, ...]:
+    def rollups(self) -> tuple[ResultFile, ...]:
         """The files of all levels but the finest."""
         return files_of(self.days.of_levels(LEVELS[1:]))
 
@@ -138,37 +138,37 @@ class Kept:
         return max(pieces, key=lambda p: (self.days.is_current(p), p.day, p.file)).file
 
 
-class KeptResults:
+class MaterializedResults:
     """The materialized results of the days of a scope, looked up on demand and cached."""
 
     def __init__(self, store: Store, views: Sequence[View], scope: Scope = ALL) -> None:
         """Reads nothing."""
         self._store, self._views, self._scope = store, views, scope
-        self._results = dict[str, Kept | None]()
+        self._results = dict[str, Materialized | None]()
 
     @functools.cached_property
     def _lineages(self) -> dict[str, Lineage]:
         return {lineage.name: lineage for lineage in lineages(self._views) if lineage.public}
 
-    def of(self, name: str) -> Kept | None:
+    def of(self, name: str) -> Materialized | None:
         """The results of a reduction; None if nothing is materialized."""
         if name not in self._results:
             lineage = self._lineages.get(name)
             self._results[name] = self._look_up(lineage) if lineage else None
         return self._results[name]
 
-    def all(self) -> dict[str, Kept]:
+    def all(self) -> dict[str, Materialized]:
         """Reduction -> its results, of those that have any."""
         return {name: result for name in self._lineages if (result := self.of(name))}
 
-    def _look_up(self, lineage: Lineage) -> Kept | None:
+    def _look_up(self, lineage: Lineage) -> Materialized | None:
         if lineage.by_time:
             state = by_day(self._store, lineage, self._versions)
             return _kept(state) if state.pieces or state.pruned else None
         kept = self._not_by_time.of(lineage.name)
         version = whole_version(self._store, lineage, self._store.dumps()) if kept else ""
-        files = tuple(KeptFile(entry.file) for entry in kept if entry.version == version)
-        return Kept(files) if files else None
+        files = tuple(ResultFile(entry.file) for entry in kept if entry.version == version)
+        return Materialized(files) if files else None
 
     @functools.cached_property
     def _not_by_time(self) -> Entries:
@@ -179,9 +179,9 @@ class KeptResults:
         return versions_of(self._store, self._store.dumps(), self._scope)
 
 
-def kept(store: Store, views: Sequence[View]) -> dict[str, Kept]:
+def kept(store: Store, views: Sequence[View]) -> dict[str, Materialized]:
     """Reduction -> its materialized results, of those that have any."""
-    return KeptResults(store, views).all()
+    return MaterializedResults(store, views).all()
 
 
 def versions_of(
@@ -265,8 +265,8 @@ def whole_entry(store: Store, lineage: Lineage, dumps: Sequence[LandedDump]) -> 
     return Entry(lineage.name, f"{FOLDER}/{new_name(lineage.name)}", version=version)
 
 
-def _kept(state: ByDay) -> Kept:
+def _kept(state: ByDay) -> Materialized:
     fine, is_open = state.of_level(INTERVAL), bool(state.open)
     closed = {*state.pieces.keys() - fine.keys(), *state.pruned}
     files = files_of(piece for day, piece in fine.items() if day in closed or not is_open)
-    return Kept(files, is_open, tuple(sorted(closed)), state)
+    return Materialized(files, is_open, tuple(sorted(closed)), state)

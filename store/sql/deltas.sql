@@ -56,6 +56,23 @@ CREATE OR REPLACE MACRO ends_within(interval_end, since, until) AS
 CREATE OR REPLACE MACRO as_of(moment, valid_from, valid_until) AS
   valid_from <= moment AND (valid_until IS NULL OR valid_until > moment);
 
+-- Ids of the channel paths that a path mask (RDEVLPM) allows, such as 1A 2A;
+-- empty where it allows none. The ids (RDEVCHPS) in halves: a signed number
+-- cannot hold all eight.
+CREATE OR REPLACE MACRO path_ids(mask, halves_1, halves_2) AS
+  trim(
+    CASE WHEN mask & 128 > 0 THEN substr(halves_1, 1, 2) ELSE '' END
+    || CASE WHEN mask & 64 > 0 THEN ' ' || substr(halves_1, 3, 2) ELSE '' END
+    || CASE WHEN mask & 32 > 0 THEN ' ' || substr(halves_1, 5, 2) ELSE '' END
+    || CASE WHEN mask & 16 > 0 THEN ' ' || substr(halves_1, 7, 2) ELSE '' END
+    || CASE WHEN mask & 8 > 0 THEN ' ' || substr(halves_2, 1, 2) ELSE '' END
+    || CASE WHEN mask & 4 > 0 THEN ' ' || substr(halves_2, 3, 2) ELSE '' END
+    || CASE WHEN mask & 2 > 0 THEN ' ' || substr(halves_2, 5, 2) ELSE '' END
+    || CASE WHEN mask & 1 > 0 THEN ' ' || substr(halves_2, 7, 2) ELSE '' END
+  );
+CREATE OR REPLACE MACRO hexadecimal_half(paths) AS
+  upper(lpad(to_hex(paths), 8, '0'));
+
 -- Converts TOD units, 4096 per microsecond, to seconds.
 CREATE OR REPLACE MACRO tod_seconds(units) AS units / 4096e6;
 

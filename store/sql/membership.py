@@ -80,8 +80,8 @@ def event_columns(event: Event, keys: Sequence[str]) -> dict[str, str]:
 def joins(owner: Owner, keys: Sequence[str]) -> tuple[str, list[str]]:
     """Joins of the rows `r` with what happened to their owners, and the columns from there.
 
-    These are `begun_us`, `_has_lost`, `_happened` and, where measurement can be stopped, `_is_stopped` and
-    `_resumed`: no event says that it was, only one that it was resumed.
+    These are `begun_us`, `_has_lost`, `_happened` and, where measurement can be stopped,
+    `_is_stopped` and `_resumed`: no event says that it was, only one that it was resumed.
     """
     sets = list(key_sets(owner, keys))
     if not sets:

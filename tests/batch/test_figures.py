@@ -12,11 +12,10 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from prometheus_client import CollectorRegistry
-from prometheus_client.openmetrics.exposition import generate_latest
 
 from cpmon.batch import figures
 from cpmon.batch.figures import REST, LiveMetrics
+from cpmon.batch.metrics import family
 from cpmon.config import Settings
 from cpmon.core.errors import CpmonError
 from cpmon.generate import dump_frames, load_scenario
@@ -32,9 +31,13 @@ TOP = 3
 
 
 @pytest.fixture(scope="module")
-def followed(tmp_path_factory: pytest.TempPathFactory) -> LiveMetrics:
+def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    return Store(tmp_path_factory.mktemp("metrics") / "store", create=True)
+
+
+@pytest.fixture(scope="module")
+def followed(store: Store) -> LiveMetrics:
     generated = b"".join(dump_frames(load_scenario("small-lab"), "LAB", intervals=3))
-    store = Store(tmp_path_factory.mktemp("metrics") / "store", create=True)
     metrics = LiveMetrics(store, Settings(), TOP)
     with Follower(store, "a.mon") as follower:
         for landed in (*follower.follow(live(generated)), *follower.finish()):
@@ -43,20 +46,14 @@ def followed(tmp_path_factory: pytest.TempPathFactory) -> LiveMetrics:
     return metrics
 
 
-def registry_of(metrics: LiveMetrics) -> CollectorRegistry:
-    registry = CollectorRegistry()
-    registry.register(metrics)
-    return registry
-
-
 def scraped(metrics: LiveMetrics) -> dict[str, Samples]:
-    return parsed(generate_latest(registry_of(metrics)).decode())
+    return parsed(metrics.text().decode())
 
 
-def test_figures_are_those_of_the_report_in_base_units(followed: LiveMetrics):
+def test_figures_are_those_of_the_report_in_base_units(followed: LiveMetrics, store: Store):
     found = scraped(followed)
 
-    with connect(followed._store, reductions()) as connection:
+    with connect(store, reductions()) as connection:
         result = report(connection, "SYSTEM_SUMMARY_BY_TIME")
         last = result.table.slice(result.table.num_rows - 1).to_pylist()[0]
         users = report(
@@ -65,7 +62,7 @@ def test_figures_are_those_of_the_report_in_base_units(followed: LiveMetrics):
     labels = (("system", result.system),)
     assert found["cpmon_system_total_util_ratio"] == {labels: last["total_util"]}
     assert found["cpmon_intervals_total"] == {labels: 4}
-    text = generate_latest(registry_of(followed)).decode()
+    text = followed.text().decode()
     assert text.count("\ncpmon_system_total_util_ratio{") == 1
     rates = found["cpmon_user_io_per_second"]
     assert len(rates) == TOP + 1
@@ -73,8 +70,8 @@ def test_figures_are_those_of_the_report_in_base_units(followed: LiveMetrics):
     assert (*labels, ("user", REST)) in rates
 
 
-def test_a_total_that_is_less_than_its_parts_leaves_no_rest(followed: LiveMetrics):
-    with connect(followed._store, reductions()) as connection:
+def test_a_total_that_is_less_than_its_parts_leaves_no_rest(followed: LiveMetrics, store: Store):
+    with connect(store, reductions()) as connection:
         result = report(connection, "USER_RESOURCE_UTIL")
     first = result.table.column("io_rate")[0].as_py()
     wrong = replace(result, total={**result.total, "io_rate": first / 2})
@@ -111,6 +108,26 @@ def test_figures_that_are_old_are_not_shown(followed: LiveMetrics, monkeypatch: 
         *("cpmon_intervals_total", "cpmon_findings_total"),
         "cpmon_last_interval_timestamp_seconds",
     }
+
+
+def test_a_family_of_several_systems_is_there_once(followed: LiveMetrics):
+    (system,) = followed._figures
+    try:
+        until, families = followed._figures[system]
+        followed._figures["OTHER"] = (
+            until + 1,
+            [
+                family(f.name.removeprefix("cpmon_"), "", f.unit, [({"system": "OTHER"}, 1)])
+                for f in families
+            ],
+        )
+        followed._render()
+        for _ in range(2):  # a scrape changes nothing
+            samples = scraped(followed)["cpmon_system_total_util_ratio"]
+            assert {dict(labels)["system"] for labels in samples} == {system, "OTHER"}
+    finally:
+        del followed._figures["OTHER"]
+        followed._render()
 
 
 def test_they_are_served_on_this_machine(tmp_path: Path):

@@ -44,6 +44,18 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def long_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store of ten hours of minutes, more than a chart has points for."""
+    folder = tmp_path_factory.mktemp("long")
+    words = ["generate", "small-lab", "--run", "LAB", "--intervals", "600", "-o", str(folder)]
+    assert run_command(words) == Status.DONE
+    store = Store(folder / "store", create=True)
+    ingest(folder / "LAB.mon", store)
+    reduce(store, [], Settings())
+    return store.root
+
+
+@pytest.fixture(scope="session")
 def compared(pages: Path) -> Path:
     """The page of a comparison of runs of the same store."""
     words = ["compare", "--base", "2600NP", "--run", "3600P1", "--store", str(pages / "store")]

@@ -6,9 +6,8 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import Awaitable, Callable
-from dataclasses import replace
-from datetime import datetime, timedelta
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -16,10 +15,11 @@ from textual.pilot import Pilot
 from textual.widgets import DataTable, Static
 
 from cpmon.cli.main import Status
-from cpmon.cli.top.panels import Interval, Lines, Watched
+from cpmon.cli.top.panels import Lines, Watched
 from cpmon.cli.top.screen import Sheet, TopScreen
 from cpmon.config import Settings
 from cpmon.ingest.following import Follower
+from cpmon.reduce.live import Interval
 from cpmon.store import Store
 from tests.cli.answer import Cpmon
 from tests.cli.terminal import Terminal
@@ -34,11 +34,17 @@ class Remembered(Watched):
     def __init__(self, store: Store) -> None:
         super().__init__(store, Settings())
         self._subjects: dict[tuple[str, datetime], Lines] = {}
+        self._lines: dict[datetime, Mapping[str, str]] = {}
         self._all: list[Interval] = []
 
     def intervals(self) -> list[Interval]:
         self._all = self._all or super().intervals()
         return self._all
+
+    def line(self, interval: Interval) -> Mapping[str, str]:
+        if interval.end not in self._lines:
+            self._lines[interval.end] = super().line(interval)
+        return self._lines[interval.end]
 
     def subject(self, name: str, interval: Interval) -> Lines:
         key = name, interval.end
@@ -105,14 +111,6 @@ def test_it_shows_the_users_of_the_last_interval(lab: Remembered):
         assert [row[:3] for row in texts(app)] == [["ALICE", "60.0", "0.00"]]
 
     drive(lab, act)
-
-
-def test_a_begin_that_is_rounded_takes_no_other_interval_in(lab: Remembered):
-    last = lab.intervals()[-1]
-    early = replace(last, begin=last.begin - timedelta(microseconds=3))
-
-    lines = Watched.subject(lab, "users", early)
-    assert [texts.to_pylist() for texts in lines.cells[:2]] == [["ALICE"], ["60.0"]]
 
 
 def test_arrows_go_through_time_and_space_pauses(lab: Remembered):

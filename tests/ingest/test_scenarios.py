@@ -15,7 +15,7 @@ import pytest
 from cpmon.ingest import Code, Landed, ingest
 from cpmon.ingest.container.source import Container, Source
 from cpmon.ingest.inspect.inventory import Inventory
-from cpmon.ingest.rewrite import Part, slice_dump
+from cpmon.ingest.rewrite import SliceSelection, slice_dump
 from cpmon.store import Store
 from tests.cli import conftest as commands
 from tests.cli.answer import Cpmon
@@ -163,7 +163,7 @@ def shows_every_record(trial: Trial) -> None:
 
 def is_sliced_without_loss(trial: Trial) -> None:
     sink = io.BytesIO()
-    found = slice_dump(Source(io.BytesIO(trial.data), "a.mon"), sink, Part())
+    found = slice_dump(Source(io.BytesIO(trial.data), "a.mon"), sink, SliceSelection())
     assert found.size == len(sink.getvalue())
     assert without_places(read(sink.getvalue()).tables) == without_places(read(trial.data).tables)
 

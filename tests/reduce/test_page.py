@@ -17,10 +17,12 @@ from cpmon.core.errors import CpmonError, NothingToReportError
 from cpmon.reduce.metrics.metric import HEX, ReportColumn
 from cpmon.reduce.metrics.report_set import reports
 from cpmon.reduce.page.chart import (
+    BANDS,
     CHARTS,
     POINTS,
     TILES,
     Chart,
+    ChartKind,
     Points,
     Series,
     read_points,
@@ -41,14 +43,12 @@ from cpmon.reduce.page.content import (
     windows,
 )
 from cpmon.reduce.page.drawing import (
-    ABSENT,
     CARD,
     COLUMNS,
     HEIGHT,
     SPAN,
-    UNKNOWN,
-    Entry,
     Figure,
+    LegendEntry,
     bars,
     drawn_figure,
     over_time,
@@ -58,6 +58,7 @@ from cpmon.reduce.page.drawing import (
 )
 from cpmon.reduce.page.episodes import MOST_MARKS
 from cpmon.reduce.page.index import System, indexed
+from cpmon.reduce.page.levels import ABSENT, UNKNOWN, detail
 from cpmon.reduce.page.page import rendered
 from cpmon.reduce.page.plot import plot_report
 from cpmon.reduce.page.runtime import FILE
@@ -164,6 +165,11 @@ def test_a_chart_of_processors_shows_all_of_them_by_sums(
     assert series(points, "Wait") == pytest.approx([25.0, 70.0])
     together = read_points(con, chart, window.span, timedelta(minutes=15), UTC)
     assert series(together, "Emulation") == pytest.approx([100 * 49.5 / 180])
+    assert len(points.bands) == 0
+    row = together.bands.to_pylist()[0]
+    assert row["series"] == "Emulation"
+    assert (row["low"], row["high"]) == pytest.approx((12.5, 35.0))
+    assert (points.length, together.length) == ("one interval", "15 minutes")
 
 
 def test_a_chart_of_the_greatest_objects_has_a_line_for_each_by_rank(
@@ -176,6 +182,37 @@ def test_a_chart_of_the_greatest_objects_has_a_line_for_each_by_rank(
     assert series(points, "1") == pytest.approx([90.0, 50.0])
 
 
+def test_a_band_of_objects_is_of_their_own_intervals(
+    con: duckdb.DuckDBPyConnection, window: Window
+):
+    chart = Chart("top", "", "", (Series("PROCESSORS_BY_TIME", "total_util", ""),), top=2)
+    bands = read_points(con, chart, window.span, timedelta(hours=1), UTC).bands.to_pylist()
+    ends = {row["series"]: (row["low"], row["high"]) for row in bands}
+    assert ends == {"1": pytest.approx((50.0, 90.0)), "0": pytest.approx((10.0, 60.0))}
+
+
+def test_a_page_has_finer_points_where_values_vary():
+    """Of three points of five minutes the second has a peak in its third minute."""
+    ends = [minute(5), minute(10), minute(15)]
+    values = [[2.0, 4.0, 2.0], [2.0, 2.0, 2.0], [2.04, 12.0, 2.04]]
+    coarse = pa.table([ends, ["a"] * 3, values[0]], schema=POINTS)
+    bands = pa.table([ends, ["a"] * 3, *values[1:]], schema=BANDS)
+    minutes = [2.0] * 7 + [12.0] + [2.0] * 7
+    fine = pa.table([[minute(n) for n in range(1, 16)], ["a"] * 15, minutes], schema=POINTS)
+    drawn = Points(coarse, ("a",), bands=bands, length="5 minutes")
+    mixed = detail(drawn, Points(fine, ("a",)))
+    assert series(mixed, "a") == [2.0, 2.0, 2.0, 12.0, 2.0, 2.0, 2.0]
+    assert mixed.length == "one interval, or 5 minutes where values hardly vary"
+    figure = drawn_figure(Chart("c", "C", "", (), axis="%"), drawn, UTC, detail=mixed)
+    first, second = figure.data["levels"]
+    assert (first["low"], first["high"]) == ([values[1]], [values[2]])
+    assert "low" not in second
+    assert [len(each["times"]) for each in (first, second)] == [3, 7]
+    assert figure.svg.count("mark-area") == 1
+    stack = Chart("c", "C", "", (), ChartKind.STACK, axis="%")
+    assert len(over_time(stack, drawn, UTC)["layer"]) == 1
+
+
 def test_no_line_crosses_a_gap():
     times = [minute(n) for n in (1, 2, 3, 7, 8)]
     made = pa.table([times, ["a"] * 5, [1.0, 2, 3, 7, 8]], schema=POINTS)
@@ -186,14 +223,14 @@ def test_a_figure_has_its_points_once_with_the_offset_of_its_zone():
     times = [minute(1), minute(2), minute(3), minute(2)]
     made = pa.table([times, ["a", "a", "a", "b"], [1.23456, 2.0, None, 3.0]], schema=POINTS)
     figure = drawn_figure(Chart("c", "C", "", (), axis="%"), Points(made, ("a", "b")), VIENNA)
-    data = figure.data
+    [data] = figure.data["levels"]
     # 10:01 UTC on 2001-11-13, 10:02 and 10:03; Vienna is an hour ahead.
     assert data["times"] == [1005645660000, 60_000, 60_000]
     assert data["offsets"] == [[0, 3_600_000]]
-    assert data["names"] == ["a", "b"]
+    assert figure.data["names"] == ["a", "b"]
     assert data["values"] == [[1.235, 2.0, UNKNOWN], [ABSENT, 3.0, ABSENT]]
-    assert data["spec"]["datasets"] == {}
-    assert "config" not in data["spec"]
+    assert figure.data["spec"]["datasets"] == {}
+    assert "config" not in figure.data["spec"]
     assert [(each.name, each.color) for each in figure.legend] == [("a", "c1"), ("b", "c2")]
     assert "legend" not in figure.svg
 
@@ -208,7 +245,7 @@ def test_a_figure_over_a_change_of_clocks_has_the_offset_of_each_time():
         times = [begin, begin + timedelta(hours=1)]
         made = pa.table([times, ["a", "a"], [1.0, 2.0]], schema=POINTS)
         figure = drawn_figure(Chart("c", "C", "", (), axis="%"), Points(made, ("a",)), VIENNA)
-        assert figure.data["offsets"] == offsets
+        assert figure.data["levels"][0]["offsets"] == offsets
         assert figure.legend == ()
 
 
@@ -407,7 +444,7 @@ def test_the_figure_of_runs_sets_master_beside_average(con: duckdb.DuckDBPyConne
 
 def page(window: Window, **parts: object) -> str:
     """The page of a content of which only some parts are given."""
-    empty = Content(window, (), (), (), (), (), (), (), (), None)
+    empty = Content(window, (), (), (), (), (), (), (), ())
     return rendered("page.html", content=replace(empty, **parts), zone=UTC).decode()
 
 
@@ -450,7 +487,7 @@ def test_names_from_data_are_escaped_wherever_they_stand(
                 CHARTS[0],
                 "<svg></svg>",
                 {"names": [STRANGE + "</script><!--"], "spec": {"title": STRANGE + "</script>"}},
-                (Entry(STRANGE, "c1", is_dashed=False),),
+                (LegendEntry(STRANGE, "c1", is_dashed=False),),
             ),
         ),
         dumps=(

@@ -45,9 +45,11 @@ from tests.reduce.catalogue import minute
 from tests.shifts import daily
 
 COLUMNS = (
-    ReportColumn("io_rate", "I/O", kind=MetricKind.RATIO, over="ios", under="seconds", factor=2.0),
+    ReportColumn(
+        "io_rate", "I/O", kind=MetricKind.RATIO, numerator="ios", denominator="seconds", factor=2.0
+    ),
     ReportColumn("pages", "Pages", kind=MetricKind.LEVEL),
-    ReportColumn("logons", "Logons", kind=MetricKind.TOTAL, over="logons"),
+    ReportColumn("logons", "Logons", kind=MetricKind.TOTAL, numerator="logons"),
     ReportColumn("volser", "Volume", kind=MetricKind.LATEST),
 )
 ROLLUP = Rollup("made_up", ("device",), COLUMNS)

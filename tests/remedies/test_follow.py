@@ -60,3 +60,13 @@ def test_alerts_are_told_to_another_file(tried: Attempt, tmp_path: Path):
     tried.fails("follow", file, "--store", store, "--alerts", alerts)
 
     tried.works("follow", file, "--store", store, "--alerts", tmp_path / "others.jsonl")
+
+
+@tries("webhook-address-invalid")
+def test_alerts_are_posted_to_an_address_of_http(tried: Attempt, tmp_path: Path):
+    file, store, alerts = tmp_path / "a.mon", tmp_path / "store", tmp_path / "alerts.jsonl"
+    file.write_bytes(dump(minute(1)))
+    words = ("follow", file, "--store", store, "--alerts", alerts, "--webhook")
+    tried.fails(*words, "host/path")
+
+    tried.works(*words, "https://host.invalid/path")  # there is no alert to be sent

@@ -111,6 +111,11 @@ CASES: list[Case] = [
         "follow DUMP --store OUT --metrics here",
         "follow DUMP --store OUT --metrics :19117",
     ),
+    (
+        "--webhook posts the lines of a file: add --alerts FILE",
+        "follow DUMP --store OUT --webhook http://127.0.0.1:9/",
+        "follow DUMP --store OUT --webhook http://127.0.0.1:9/ --alerts OUT.alerts",
+    ),
     ("--format is of --once", "top --format json --store LAB", "top --once --store LAB"),
     (
         "the screen needs a terminal: add --once to print the last interval",

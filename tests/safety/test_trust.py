@@ -44,6 +44,13 @@ def test_the_settings_of_a_store_name_no_commands(cpmon: Cpmon, store: Path):
     assert "lies in a store that is not trusted" in answer.err
 
 
+def test_nor_a_command_for_alerts(cpmon: Cpmon, store: Path):
+    settings = store / "cpmon.toml"
+    settings.write_text(settings.read_text().replace("hook_end", "hook_alert"))
+    answer = cpmon("follow", "-", "--store", store, "--alerts", store.parent / "alerts")
+    assert answer.status is Status.USAGE and REFUSED in answer.err
+
+
 @pytest.mark.parametrize("folder", [".", "inbox"])
 def test_nor_when_the_working_directory_is_in_the_store(
     cpmon: Cpmon, store: Path, folder: str, monkeypatch: pytest.MonkeyPatch

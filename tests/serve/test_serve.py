@@ -73,7 +73,7 @@ def test_tables_link_to_pages_of_objects_and_every_link_is_answered(server: Serv
     for href in kinds.values():
         answer = server.get(href)
         assert answer.status == 200, answer.text
-        assert 'href="page?run=2600NP&amp;since=2001-11-13T14%3A00%3A00"' in answer.text
+        assert 'href="page?run=2600NP&amp;since=2001-11-13T14%3A00%3A01"' in answer.text
     user = server.get("object", run="2600NP", kind="user", name="LINUX186")
     assert "<h1>User LINUX186</h1>" in user.text
     assert user.text.count("<figure") > 1

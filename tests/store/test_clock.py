@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from cpmon.ingest import Code, ingest
 from cpmon.ingest.container.source import Source
-from cpmon.ingest.rewrite import Part, slice_dump
+from cpmon.ingest.rewrite import SliceSelection, slice_dump
 from cpmon.schemas.registry import fingerprint
 from cpmon.store import Store
 from tests.dumps import BEGIN_US, dump, fields, interval, tod
@@ -86,7 +86,9 @@ def test_a_slice_behind_a_command_knows_of_it(store: Store, tmp_path: Path):
     change = command(80, "MONITOR SAMPLE INTERVAL 2 MIN")
     parts = [sample(60, 1), sample(180, 3, change), sample(300, 5), sample(420, 7)]
     data, sink = dump(interval(0, config()), *parts), io.BytesIO()
-    slice_dump(Source(io.BytesIO(data), "a.mon"), sink, Part(since_us=BEGIN_US + 200_000_000))
+    slice_dump(
+        Source(io.BytesIO(data), "a.mon"), sink, SliceSelection(since_us=BEGIN_US + 200_000_000)
+    )
     land(store, tmp_path, sink.getvalue())
 
     assert flags(store, "nominal_s", "gap") == [(120, False), (120, False)]

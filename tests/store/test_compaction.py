@@ -461,7 +461,7 @@ def test_only_tiny_dumps_share_a_row_group(store: Store, monkeypatch: pytest.Mon
 
 @pytest.mark.slow
 def test_a_month_has_few_objects_a_system_and_day(tmp_path: Path):
-    """Kept results of a month are some 170 more, so that it is fewer than 10 in all."""
+    """Materialized results of a month are some 170 more, so that it is fewer than 10 in all."""
     store = fleet(tmp_path)
     dumps = [dump for dump in store.dumps() if dump.system == "PRODB"]
     own = {(dump.days[0] - dumps[0].days[0]).days for dump in dumps}

@@ -24,9 +24,9 @@ from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store, connect
 from cpmon.store.format.compaction import compact, months
 from cpmon.store.results.entries import Entries
-from cpmon.store.results.kept_files import is_one_of
 from cpmon.store.results.lineage import lineages
 from cpmon.store.results.reduced import LEVELS, kept, whole_entry
+from cpmon.store.results.result_files import is_one_of
 from cpmon.store.results.retention import Retention, plan, prune
 from tests.batch.fleet import hourly
 from tests.shifts import daily

@@ -1,4 +1,4 @@
-"""Kept results of a month that is over are merged: the same rows from fewer files."""
+"""Materialized results of a month that is over are merged: the same rows from fewer files."""
 
 from __future__ import annotations
 

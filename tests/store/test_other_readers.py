@@ -23,7 +23,7 @@ from pyiceberg.types import StringType
 from cpmon.config import Settings
 from cpmon.ingest import ingest
 from cpmon.ingest.container.source import open_source
-from cpmon.ingest.rewrite import Part, slice_dump
+from cpmon.ingest.rewrite import SliceSelection, slice_dump
 from cpmon.reduce.engine.reducing import reduce
 from cpmon.reduce.reductions.reductions import reductions
 from cpmon.schemas.arrow import arrow_schema, schemas
@@ -32,8 +32,8 @@ from cpmon.schemas.registry import tables
 from cpmon.store import Store, connect
 from cpmon.store.export import iceberg
 from cpmon.store.export.iceberg import Exported, export, whole_files
-from cpmon.store.results.kept_files import Piece
 from cpmon.store.results.reduced import INTERVAL, ByDay
+from cpmon.store.results.result_files import Piece
 from tests.dumps import dump, fields, interval, tod
 from tests.fleet import rebuilt
 
@@ -51,7 +51,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
     store = Store(tmp_path_factory.mktemp("readers") / "store", create=True)
     part = store.root.with_name("part.mon")
     with open_source(SAMPLE) as source, part.open("wb") as sink:
-        slice_dump(source, sink, Part(domains=DOMAINS))
+        slice_dump(source, sink, SliceSelection(domains=DOMAINS))
     ingest(part, store)
     land_odd(store, 60)
     reduce(store, RESULTS, Settings())

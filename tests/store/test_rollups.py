@@ -24,7 +24,7 @@ from cpmon.reduce.reports.report import report
 from cpmon.reduce.reports.report_sql import Span
 from cpmon.store import Run, Store, connect, save_classes, save_run
 from cpmon.store.files.disk import disk_error
-from cpmon.store.results import kept_files
+from cpmon.store.results import result_files
 from cpmon.store.results.entries import Entries, replace
 from cpmon.store.results.reduced import LEVELS, ByDay, by_day
 from cpmon.store.results.retention import Prune, Retention, plan, prune, retention
@@ -107,7 +107,7 @@ def test_a_full_disk_is_reported_and_nothing_half_written_is_kept(
 ):
     land(store, hours(10, 30), tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr(kept_files, "FORMAT", "FORMAT parquet, CODEC none")
+        patch.setattr(result_files, "FORMAT", "FORMAT parquet, CODEC none")
         with pytest.raises(duckdb.Error):
             reduce(store, [NAME], Settings())
     with monkeypatch.context() as patch:

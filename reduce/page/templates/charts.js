@@ -3,6 +3,8 @@
 // is shown stands in the address: #from=...&to=...&hide=..., times in UTC.
 (() => {
   const MOST_TEXTS = 5;
+  const MOST_POINTS = 400; // of a series: charts have no pixels for more
+  const PAUSE = 1000; // ms: changes that follow sooner are one step of the history
   const SECOND = 1000; // ms, also the shortest span
   const CLICK = 5; // pixels: a shorter drag is none
   const section = document.getElementById("charts");
@@ -28,15 +30,22 @@
     return low;
   }
 
+  // Points with times instead of distances, and the span that they cover.
+  function level(points, from = -Infinity, to = Infinity) {
+    let at = 0;
+    return { low: null, high: null, ...points, times: points.times.map((d) => (at += d)), from, to };
+  }
+
   class Chart {
     constructor(card) {
       Object.assign(this, JSON.parse(card.querySelector("script.points").textContent));
       this.card = card;
       this.name = card.id.slice(2);
-      let at = 0;
-      this.times = this.times.map((distance) => (at += distance));
+      this.band = `${this.name}_band`;
+      this.levels = this.levels.map((points) => level(points));
+      this.choose();
       this.first = this.times[0];
-      this.last = at;
+      this.last = this.times.at(-1);
       this.plot = card.querySelector(".plot");
       this.still = this.plot.querySelector("svg");
       this.marked = marks.filter((mark) =>
@@ -86,8 +95,31 @@
 
     // Indexes of the times in the span: begin, and end behind the last. Addresses have whole seconds.
     get range() {
+      return this.within(this.times);
+    }
+
+    within(times) {
       const [from, to] = this.span.map((time) => Math.floor(time / SECOND) * SECOND);
-      return [since(this.times, from), since(this.times, to + SECOND)];
+      return [since(times, from), since(times, to + SECOND)];
+    }
+
+    // Shows the finest points of the span, if they are not too many.
+    choose() {
+      const fits = (points) => {
+        const [begin, end] = this.within(points.times);
+        return points.from <= state.from && points.to >= state.to && end - begin <= MOST_POINTS;
+      };
+      const finer = state.from === null ? [] : this.levels.slice(1).filter(fits);
+      Object.assign(this, finer.at(-1) ?? this.levels[0]);
+    }
+
+    // Adds the points of a span, in which not all series may have a line.
+    refine({ names, ...points }, from, to) {
+      const ordered = (of) => this.names.map((name) =>
+        of[names.indexOf(name)] ?? points.times.map(() => ""));
+      const bands = points.low && { low: ordered(points.low), high: ordered(points.high) };
+      this.levels.push(level({ ...points, values: ordered(points.values), ...bands }, from, to));
+      this.choose();
     }
 
     // The points in the span, and the next one on either side, so that lines reach the edges.
@@ -98,10 +130,18 @@
         for (let n = Math.max(begin - 1, 0); n < Math.min(end + 1, this.times.length); n += 1) {
           const value = this.values[s][n];
           const time = this.local(this.times[n]);
-          if (value !== "") rows.push({ time, series: this.names[s], value, place: s });
+          const ends = this.low ? { low: this.low[s][n], high: this.high[s][n] } : {};
+          if (value !== "") rows.push({ time, series: this.names[s], value, place: s, ...ends });
         }
       }
       return rows;
+    }
+
+    // The data of each layer; points that are one interval have no band.
+    datasets() {
+      const rows = this.rows();
+      const isBanded = this.spec.layer.some((layer) => layer.data?.name === this.band);
+      return { [this.name]: rows, ...(isBanded && { [this.band]: this.low ? rows : [] }) };
     }
 
     async draw() {
@@ -110,7 +150,7 @@
         const box = element("div", "live", this.plot);
         const spec = {
           ...this.spec, config, params: [{ name: "span", value: span }],
-          datasets: { ...this.spec.datasets, [this.name]: this.rows() },
+          datasets: { ...this.spec.datasets, ...this.datasets() },
         };
         const options = {
           mode: "vega-lite", ast: true, renderer: "svg", actions: false, tooltip: false,
@@ -124,7 +164,8 @@
         this.drawing.setAttribute("aria-labelledby", this.still.getAttribute("aria-labelledby"));
         this.still.classList.add("replaced");
       } else {
-        await this.view.data(this.name, this.rows()).signal("span", span).runAsync();
+        for (const [name, rows] of Object.entries(this.datasets())) this.view.data(name, rows);
+        await this.view.signal("span", span).runAsync();
       }
       this.place();
     }
@@ -165,8 +206,11 @@
     }
 
     text(s, n) {
-      const value = this.values[s][n];
-      return typeof value === "number" ? value.toLocaleString("en") : "not known";
+      const [value, low, high] = [this.values, this.low, this.high].map((of) => of?.[s][n]);
+      if (typeof value !== "number") return "not known";
+      const text = value.toLocaleString("en");
+      if (typeof low !== "number" || low === high) return text;
+      return `${text} (${low.toLocaleString("en")} to ${high.toLocaleString("en")})`;
     }
 
     value(n) {
@@ -328,6 +372,7 @@
         const hidden = state.hidden.has(this.key(button.textContent.trim()));
         button.setAttribute("aria-pressed", String(!hidden));
       });
+      this.card.querySelector(".length").textContent = this.length;
       this.tabulate();
       this.value(clamp(this.range[1] - 1, 0, this.times.length - 1));
     }
@@ -373,17 +418,47 @@
 
   const isStill = () => state.from === null && !state.hidden.size;
 
-  function apply() {
+  function apply(isRecorded = true) {
     const { from, to } = state;
+    charts.forEach((chart) => chart.choose());
     bar.output.textContent = from === null ? "" : `${charts[0].clock(from)} to ${charts[0].clock(to)}`;
     bar.whole.disabled = from === null;
+    if (bar.explain) {
+      bar.explain.hidden = from === null;
+      bar.explain.search = explained(from, to);
+    }
     bar.pans.forEach((button) => { button.disabled = from === null; });
     charts.forEach((chart) => chart.update());
     if (!isStill() || charts.some((chart) => chart.view)) draw();
-    write();
+    if (isRecorded) write();
+    refine();
   }
 
-  function zoom(from, to) {
+  // The query of the address that explains a span.
+  function explained(from, to) {
+    const words = new URLSearchParams(bar.explain.search);
+    if (from !== null) words.set("since", stamp(from));
+    if (from !== null) words.set("until", stamp(to));
+    return words;
+  }
+
+  // Asks the server for finer points of the span that is shown.
+  async function refine() {
+    const { from, to } = state;
+    if (!section.dataset.points || from === null || !charts.some((chart) => chart.finer)) return;
+    const room = Math.round((to - from) / 10); // lines reach the edges
+    const wide = [from - room, to + room];
+    const [first, last] = wide.map(stamp);
+    const answer = await fetch(`${section.dataset.points}&from=${first}&to=${last}`);
+    if (!answer.ok || from !== state.from || to !== state.to) return;
+    for (const [name, points] of Object.entries(await answer.json())) {
+      charts.find((chart) => chart.name === name)?.refine(points, ...wide);
+    }
+    charts.forEach((chart) => chart.update());
+    draw();
+  }
+
+  function zoom(from, to, isRecorded = true) {
     const length = Math.max(to - from, Math.min(SECOND, whole[1] - whole[0]));
     const begin = clamp(from, whole[0], whole[1] - length);
     const all = from === null || length >= whole[1] - whole[0];
@@ -392,7 +467,7 @@
       from: Math.round(begin / grain) * grain,
       to: Math.round(Math.min(begin + length, whole[1]) / grain) * grain,
     });
-    apply();
+    apply(isRecorded);
   }
 
   const span = () => (state.from === null ? whole : [state.from, state.to]);
@@ -417,6 +492,7 @@
 
   const stamp = (time) => new Date(time).toISOString().replace(/\.000/, "");
 
+  // What is shown, in the address and in the history, so that Back undoes a change.
   function write() {
     const words = new URLSearchParams();
     if (state.from !== null) {
@@ -426,7 +502,16 @@
     [...state.hidden].sort().forEach((key) => words.append("hide", key));
     const text = words.toString().replaceAll("%3A", ":");
     const plain = location.href.split("#")[0];
-    if (text || given()) history.replaceState(null, "", text ? `#${text}` : plain);
+    const now = { from: state.from, to: state.to, hidden: [...state.hidden] };
+    const isStep = history.state && performance.now() - write.last > PAUSE;
+    write.last = performance.now();
+    const address = text ? `#${text}` : given() ? plain : location.href;
+    history[isStep ? "pushState" : "replaceState"](now, "", address);
+  }
+
+  function recall({ from, to, hidden }) {
+    Object.assign(state, { from, to, hidden: new Set(hidden) });
+    apply(false);
   }
 
   // The state in the address; none if it has none, as with a link to a part of the page.
@@ -438,7 +523,8 @@
   function restore() {
     const words = given();
     if (!words) {
-      if (!isStill()) write();
+      write.last = performance.now(); // a link to a part of the page is no change
+      write();
       return;
     }
     const keys = new Set(charts.flatMap((chart) => chart.names.map((name) => chart.key(name))));
@@ -457,6 +543,7 @@
   const tools = section.querySelector(".zoom");
   const bar = {
     output: tools.querySelector("output"),
+    explain: document.getElementById("explain"),
     whole: tools.querySelector("[data-zoom=whole]"),
     pans: tools.querySelectorAll("[data-zoom=earlier], [data-zoom=later]"),
   };
@@ -472,6 +559,7 @@
     button.addEventListener("click", actions[button.dataset.zoom]);
   });
   tools.hidden = false;
-  window.addEventListener("hashchange", restore);
+  window.addEventListener("popstate", ({ state: before }) => before && recall(before));
+  window.addEventListener("hashchange", () => history.state || restore());
   restore();
 })();

@@ -30,6 +30,18 @@
     );
   }
 
+  // A server has all objects of each system, which it is asked for when a search begins.
+  async function ask() {
+    for (const { dataset } of document.querySelectorAll("section[data-objects]")) {
+      const answer = await fetch(dataset.objects);
+      if (!answer.ok) continue;
+      entries ??= collect();
+      entries.push(...(await answer.json()).map(([title, href]) =>
+        entry(title, `system ${dataset.system}`, href, "")));
+      show();
+    }
+  }
+
   function show() {
     const words = box.value.toLowerCase().split(/\s+/).filter(Boolean);
     entries ??= collect();
@@ -79,6 +91,7 @@
     box.focus();
   });
   box.addEventListener("input", show);
+  box.addEventListener("focus", ask, { once: true });
   window.addEventListener("hashchange", read);
   finder.hidden = false;
   read();

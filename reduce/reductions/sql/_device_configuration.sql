@@ -108,8 +108,8 @@ spelled AS (
          type_number || '-' || model AS device_type,
          unit_number || '-' || upper(to_hex(unit_model)) AS control_unit,
          mask,
-         upper(lpad(to_hex(first_paths), 8, '0')
-               || lpad(to_hex(last_paths), 8, '0')) AS ids
+         hexadecimal_half(first_paths) AS first_ids,
+         hexadecimal_half(last_paths) AS last_ids
   FROM device
 )
 SELECT system,
@@ -133,13 +133,5 @@ SELECT system,
        control_unit,
        -- Ids of the channel paths that the path mask allows, such as 1A 2A;
        -- empty where it allows none. NULL when the record has none.
-       trim(CASE WHEN mask & 128 > 0 THEN substr(ids, 1, 2) ELSE '' END
-            || CASE WHEN mask & 64 > 0 THEN ' ' || substr(ids, 3, 2) ELSE '' END
-            || CASE WHEN mask & 32 > 0 THEN ' ' || substr(ids, 5, 2) ELSE '' END
-            || CASE WHEN mask & 16 > 0 THEN ' ' || substr(ids, 7, 2) ELSE '' END
-            || CASE WHEN mask & 8 > 0 THEN ' ' || substr(ids, 9, 2) ELSE '' END
-            || CASE WHEN mask & 4 > 0 THEN ' ' || substr(ids, 11, 2) ELSE '' END
-            || CASE WHEN mask & 2 > 0 THEN ' ' || substr(ids, 13, 2) ELSE '' END
-            || CASE WHEN mask & 1 > 0 THEN ' ' || substr(ids, 15, 2) ELSE '' END
-       ) AS paths
+       path_ids(mask, first_ids, last_ids) AS paths
 FROM spelled;

@@ -16,6 +16,10 @@ WITH counted AS (
          complete_sum(rdevrdct) AS reads,
          complete_sum(rdevwrct) AS writes,
          MAX(CAST(rdevlcnt AS BIGINT)) AS links,
+         -- As in _device_configuration; 0 of a record that does not have them.
+         nullif(MAX(CAST(rdevlpm AS INTEGER)), 0) AS mask,
+         MAX(CAST(rdevchps // 4294967296 AS BIGINT)) AS first_paths,
+         MAX(CAST(rdevchps % 4294967296 AS BIGINT)) AS last_paths,
          CAST(SUM(scmfptim) AS DOUBLE) * 128e-6 AS pending,
          CAST(SUM(scmddtim) AS DOUBLE) * 128e-6 AS disconnect,
          CAST(SUM(scmcntim) AS DOUBLE) * 128e-6 AS connected,
@@ -40,6 +44,8 @@ scaled AS (
          reads,
          writes,
          links,
+         path_ids(mask, hexadecimal_half(first_paths),
+                  hexadecimal_half(last_paths)) AS paths,
          pending,
          disconnect,
          connected,
@@ -73,6 +79,8 @@ SELECT system,
        reads + writes AS transfers,
        -- Links of users to minidisks on the device.
        links,
+       -- Ids of the channel paths, such as 1A 2A. NULL without a path mask.
+       paths,
        -- Function pending, seconds. NULL at a first sample, or if no I/O was
        -- timed.
        FLOOR(pending * untimed * 4294967296e0 + 5e-1) / 4294967296e0

@@ -14,9 +14,9 @@ SELECT d.system,
        -- Type and hexadecimal model of the control unit, such as 3990-6. NULL
        -- while MTRDEV and IODVON records do not say.
        c.control_unit,
-       -- Ids of the channel paths, such as 1A 2A. NULL while MTRDEV and IODVON
-       -- records do not say.
-       c.paths,
+       -- Ids of the channel paths, such as 1A 2A, at the end of the interval.
+       -- NULL where neither IODDEV nor MTRDEV and IODVON records say.
+       COALESCE(d.paths, c.paths) AS paths,
        -- Subchannel number; of a device without a record the one that
        -- configuration tells.
        COALESCE(d.subchannel, c.subchannel) AS subchannel,

@@ -58,41 +58,6 @@ machine AS (
   WHERE interval_end IS NOT NULL
   GROUP BY system, interval_end
 ),
-cpu AS (
-  SELECT c.system,
-         c.interval_end,
-         t.processor_type,
-         CASE WHEN c.busy_tod IS NOT NULL AND c.wait_tod IS NOT NULL
-              THEN c.seconds END AS seconds,
-         c.seconds * 4096e6 - c.busy_tod - c.wait_tod AS suspended_tod,
-         c.doubts
-  FROM _processor_interval AS c
-  LEFT JOIN _processor_types AS t
-    ON t.code = c.cpu_type
-),
-own AS (
-  SELECT system,
-         interval_end,
-         COUNT(*) AS cpus,
-         COUNT(processor_type) AS typed,
-         CASE WHEN COUNT(seconds) = COUNT(*) THEN SUM(seconds) END AS seconds,
-         CASE WHEN COUNT(seconds) = COUNT(*)
-              THEN SUM(suspended_tod) END AS suspended_tod,
-         all_doubts(doubts) AS doubts
-  FROM cpu
-  GROUP BY system, interval_end
-),
-own_type AS (
-  SELECT system,
-         interval_end,
-         processor_type,
-         COUNT(*) AS cpus,
-         CASE WHEN COUNT(seconds) = COUNT(*) THEN SUM(seconds) END AS seconds,
-         CASE WHEN COUNT(seconds) = COUNT(*)
-              THEN SUM(suspended_tod) END AS suspended_tod
-  FROM cpu
-  GROUP BY system, interval_end, processor_type
-),
 doubted AS (
   SELECT system,
          interval_end,
@@ -104,39 +69,62 @@ doubted AS (
   GROUP BY system, interval_end, lcupname, lcuppnum
 ),
 part AS (
-  SELECT system,
-         interval_end,
-         partition_name,
-         partition_number,
-         processor_type,
-         logical_processors,
-         weight,
-         is_dedicated,
-         is_capped,
-         seconds,
-         active_us,
-         dispatched_us,
-         overhead_us,
-         logical_seconds,
-         doubts
-  FROM _partition_interval
+  SELECT p.system,
+         p.interval_end,
+         p.partition_name,
+         p.partition_number,
+         p.processor_type,
+         p.weight,
+         LAG(p.weight) OVER (
+           PARTITION BY p.system, p.partition_name, p.partition_number,
+                        p.processor_type
+           ORDER BY p.interval_end
+         ) AS previous_weight,
+         p.is_dedicated,
+         p.is_capped,
+         p.dispatched_us,
+         p.overhead_us,
+         p.logical_seconds
+  FROM _partition_interval AS p
 ),
-idle AS (
-  SELECT s.system,
-         s.interval_end,
-         s.lcupname AS partition_name,
-         CAST(s.lcuppnum AS BIGINT) AS partition_number,
-         MAX(s.seconds) AS seconds,
-         all_doubts(s.doubts) AS doubts
-  FROM interval.sytcup AS s
-  LEFT JOIN part AS p
-    ON p.system = s.system
-    AND p.interval_end = s.interval_end
-    AND p.partition_name = s.lcupname
-    AND p.partition_number = s.lcuppnum
-  WHERE s.interval_end IS NOT NULL
-    AND p.partition_name IS NULL
-  GROUP BY s.system, s.interval_end, s.lcupname, s.lcuppnum
+detail AS (
+  SELECT l.system,
+         l.interval_end,
+         l.partition_name,
+         l.partition_number,
+         l.processor_type,
+         l.weight,
+         l.is_dedicated,
+         l.is_capped,
+         l.dispatched_us,
+         l.overhead_us,
+         l.logical_seconds,
+         p.processors,
+         p.shared_processors,
+         CASE WHEN l.weight > 0 THEN p.weights END AS weights,
+         CASE WHEN l.weight > 0
+              THEN CAST(l.weight AS DOUBLE) / nullif(p.weights, 0)
+         END AS weight_share,
+         p.is_steady AND l.weight = l.previous_weight AS is_steady,
+         s.seconds AS own_seconds,
+         s.suspended_tod,
+         nullif(concat_ws(', ', d.doubts, s.doubts), '') AS doubts
+  FROM part AS l
+  LEFT JOIN _processor_pool AS p
+    ON p.system = l.system
+    AND p.interval_end = l.interval_end
+    AND COALESCE(p.processor_type, '') = COALESCE(l.processor_type, '')
+  LEFT JOIN _own_suspension AS s
+    ON s.system = l.system
+    AND s.interval_end = l.interval_end
+    AND s.partition_name = l.partition_name
+    AND s.partition_number = l.partition_number
+    AND COALESCE(s.processor_type, '') = COALESCE(l.processor_type, '')
+  LEFT JOIN doubted AS d
+    ON d.system = l.system
+    AND d.interval_end = l.interval_end
+    AND d.partition_name = l.partition_name
+    AND d.partition_number = l.partition_number
 ),
 line AS (
   SELECT system,
@@ -145,77 +133,41 @@ line AS (
          partition_number,
          processor_type,
          logical_processors,
-         weight,
-         LAG(weight) OVER (
-           PARTITION BY system, partition_name, partition_number,
-                        processor_type
-           ORDER BY interval_end
-         ) AS previous_weight,
-         is_dedicated,
-         is_capped,
          seconds,
          active_us,
-         dispatched_us,
-         overhead_us,
-         logical_seconds,
-         doubts,
-         COUNT(*) OVER w AS types,
-         SUM(logical_processors) OVER w AS all_processors
-  FROM part
-  WINDOW w AS (
-    PARTITION BY system, interval_end, partition_name, partition_number
-  )
-),
-suspended AS (
-  -- SYTPRP is of threads, of which a core has two where there are more of them
-  -- than cores; types that disagree with those of SYTCUP tell nothing.
-  SELECT l.system,
-         l.interval_end,
-         l.partition_name,
-         l.partition_number,
-         l.processor_type,
-         CASE WHEN l.types = 1 THEN o.seconds
-              WHEN o.typed = o.cpus
-              AND t.cpus <= l.logical_processors
-                * CASE WHEN o.cpus > l.all_processors THEN 2 ELSE 1 END
-              THEN t.seconds END AS seconds,
-         CASE WHEN l.types = 1 THEN o.suspended_tod
-              WHEN o.typed = o.cpus
-              AND t.cpus <= l.logical_processors
-                * CASE WHEN o.cpus > l.all_processors THEN 2 ELSE 1 END
-              THEN t.suspended_tod END AS suspended_tod,
-         o.doubts
-  FROM line AS l
-  JOIN machine AS m
-    ON m.system = l.system
-    AND m.interval_end = l.interval_end
-    AND m.own_name = l.partition_name
-  JOIN own AS o
-    ON o.system = l.system
-    AND o.interval_end = l.interval_end
-  LEFT JOIN own_type AS t
-    ON t.system = l.system
-    AND t.interval_end = l.interval_end
-    AND t.processor_type = l.processor_type
-),
-entitled AS (
-  SELECT l.system,
-         l.interval_end,
-         l.partition_name,
-         l.partition_number,
-         l.processor_type,
-         p.processors,
-         p.shared_processors,
-         CASE WHEN l.weight > 0 THEN p.weights END AS weights,
-         CASE WHEN l.weight > 0
-              THEN CAST(l.weight AS DOUBLE) / nullif(p.weights, 0)
-         END AS weight_share,
-         p.is_steady AND l.weight = l.previous_weight AS is_steady
-  FROM line AS l
-  JOIN _processor_pool AS p
-    ON p.system = l.system
-    AND p.interval_end = l.interval_end
-    AND COALESCE(p.processor_type, '') = COALESCE(l.processor_type, '')
+         doubts
+  FROM _partition_interval
+  UNION ALL
+  -- It has no processors.
+  SELECT s.system,
+         s.interval_end,
+         s.lcupname AS partition_name,
+         CAST(s.lcuppnum AS BIGINT) AS partition_number,
+         CAST(NULL AS VARCHAR) AS processor_type,
+         0 AS logical_processors,
+         MAX(s.seconds) AS seconds,
+         CAST(NULL AS BIGINT) AS active_us,
+         all_doubts(s.doubts) AS doubts
+  FROM interval.sytcup AS s
+  LEFT JOIN _partition_interval AS p
+    ON p.system = s.system
+    AND p.interval_end = s.interval_end
+    AND p.partition_name = s.lcupname
+    AND p.partition_number = s.lcuppnum
+  WHERE s.interval_end IS NOT NULL
+    AND p.partition_name IS NULL
+  GROUP BY s.system, s.interval_end, s.lcupname, s.lcuppnum
+  UNION ALL
+  SELECT system,
+         interval_end,
+         '*PHYSICAL*' AS partition_name,
+         CAST(NULL AS BIGINT) AS partition_number,
+         CAST(NULL AS VARCHAR) AS processor_type,
+         CAST(NULL AS BIGINT) AS logical_processors,
+         seconds,
+         active_us,
+         doubts
+  FROM management
 ),
 every AS (
   SELECT l.system,
@@ -223,95 +175,39 @@ every AS (
          l.partition_name,
          l.partition_number,
          l.processor_type,
+         m.own_name,
          l.logical_processors,
-         l.weight,
-         e.weights,
-         e.weight_share,
-         e.shared_processors,
-         e.weight_share * e.shared_processors AS entitlement,
-         e.is_steady,
-         l.is_dedicated,
-         l.is_capped,
+         d.weight,
+         d.weights,
+         d.weight_share,
+         d.shared_processors,
+         d.weight_share * d.shared_processors AS entitlement,
+         d.is_steady,
+         d.is_dedicated,
+         d.is_capped,
          l.seconds,
          l.active_us,
-         l.dispatched_us,
-         l.overhead_us,
-         l.logical_seconds,
-         s.suspended_tod,
-         s.seconds AS own_seconds,
-         e.processors,
-         nullif(concat_ws(', ', l.doubts, d.doubts, s.doubts), '') AS doubts
+         d.dispatched_us,
+         d.overhead_us,
+         d.logical_seconds,
+         d.suspended_tod,
+         d.own_seconds,
+         CASE WHEN l.partition_name = '*PHYSICAL*' THEN m.processors
+              ELSE d.processors END AS processors,
+         nullif(concat_ws(', ', l.doubts, d.doubts, u.doubts), '') AS doubts
   FROM line AS l
-  LEFT JOIN doubted AS d
+  LEFT JOIN detail AS d
     ON d.system = l.system
     AND d.interval_end = l.interval_end
     AND d.partition_name = l.partition_name
     AND d.partition_number = l.partition_number
-  LEFT JOIN entitled AS e
-    ON e.system = l.system
-    AND e.interval_end = l.interval_end
-    AND e.partition_name = l.partition_name
-    AND e.partition_number = l.partition_number
-    AND COALESCE(e.processor_type, '') = COALESCE(l.processor_type, '')
-  LEFT JOIN suspended AS s
-    ON s.system = l.system
-    AND s.interval_end = l.interval_end
-    AND s.partition_name = l.partition_name
-    AND s.partition_number = l.partition_number
-    AND COALESCE(s.processor_type, '') = COALESCE(l.processor_type, '')
-  UNION ALL
-  SELECT i.system,
-         i.interval_end,
-         i.partition_name,
-         i.partition_number,
-         CAST(NULL AS VARCHAR) AS processor_type,
-         0 AS logical_processors,
-         CAST(NULL AS BIGINT) AS weight,
-         CAST(NULL AS BIGINT) AS weights,
-         CAST(NULL AS DOUBLE) AS weight_share,
-         CAST(NULL AS BIGINT) AS shared_processors,
-         CAST(NULL AS DOUBLE) AS entitlement,
-         CAST(NULL AS BOOLEAN) AS is_steady,
-         CAST(NULL AS BOOLEAN) AS is_dedicated,
-         CAST(NULL AS BOOLEAN) AS is_capped,
-         i.seconds,
-         CAST(NULL AS BIGINT) AS active_us,
-         CAST(NULL AS BIGINT) AS dispatched_us,
-         CAST(NULL AS BIGINT) AS overhead_us,
-         CAST(NULL AS DOUBLE) AS logical_seconds,
-         CAST(NULL AS DOUBLE) AS suspended_tod,
-         CAST(NULL AS DOUBLE) AS own_seconds,
-         CAST(NULL AS BIGINT) AS processors,
-         i.doubts
-  FROM idle AS i
-  UNION ALL
-  SELECT g.system,
-         g.interval_end,
-         '*PHYSICAL*' AS partition_name,
-         CAST(NULL AS BIGINT) AS partition_number,
-         CAST(NULL AS VARCHAR) AS processor_type,
-         CAST(NULL AS BIGINT) AS logical_processors,
-         CAST(NULL AS BIGINT) AS weight,
-         CAST(NULL AS BIGINT) AS weights,
-         CAST(NULL AS DOUBLE) AS weight_share,
-         CAST(NULL AS BIGINT) AS shared_processors,
-         CAST(NULL AS DOUBLE) AS entitlement,
-         CAST(NULL AS BOOLEAN) AS is_steady,
-         CAST(NULL AS BOOLEAN) AS is_dedicated,
-         CAST(NULL AS BOOLEAN) AS is_capped,
-         g.seconds,
-         g.active_us,
-         CAST(NULL AS BIGINT) AS dispatched_us,
-         CAST(NULL AS BIGINT) AS overhead_us,
-         CAST(NULL AS DOUBLE) AS logical_seconds,
-         CAST(NULL AS DOUBLE) AS suspended_tod,
-         CAST(NULL AS DOUBLE) AS own_seconds,
-         m.processors,
-         g.doubts
-  FROM management AS g
+    AND COALESCE(d.processor_type, '') = COALESCE(l.processor_type, '')
   LEFT JOIN machine AS m
-    ON m.system = g.system
-    AND m.interval_end = g.interval_end
+    ON m.system = l.system
+    AND m.interval_end = l.interval_end
+  LEFT JOIN unsure AS u
+    ON u.system = l.system
+    AND u.interval_end = l.interval_end
 )
 SELECT e.system,
        e.interval_end,
@@ -325,7 +221,7 @@ SELECT e.system,
        e.processor_type,
        -- Whether it is that of this system. NULL while SYTCUG does not tell its
        -- name.
-       e.partition_name = m.own_name AS is_own,
+       e.partition_name = e.own_name AS is_own,
        -- Logical processors of the type; 0 of a partition without any. NULL for
        -- *PHYSICAL*, and where entries of the record are missing.
        e.logical_processors,
@@ -394,11 +290,5 @@ SELECT e.system,
        -- Elapsed seconds times the entitlement. NULL likewise.
        CASE WHEN e.is_steady AND e.active_us IS NOT NULL
             THEN e.seconds * e.entitlement END AS entitled_seconds,
-       nullif(concat_ws(', ', e.doubts, u.doubts), '') AS doubts
-FROM every AS e
-LEFT JOIN machine AS m
-  ON m.system = e.system
-  AND m.interval_end = e.interval_end
-LEFT JOIN unsure AS u
-  ON u.system = e.system
-  AND u.interval_end = e.interval_end;
+       e.doubts
+FROM every AS e;

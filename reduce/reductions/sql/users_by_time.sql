@@ -10,8 +10,8 @@ WITH closed AS (
   WHERE previous_end IS NOT NULL
 ),
 -- What the counters at logoff are beyond those of the last sample; of a session
--- or a virtual processor that began behind it, all of them. A counter of 32 bits that fell by more
--- than half of its range has wrapped.
+-- or a virtual processor that began behind it, all of them. A counter of 32
+-- bits that fell by more than half of its range has wrapped.
 session_end AS (
   SELECT l.system,
          c.interval_end,

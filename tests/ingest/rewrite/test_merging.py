@@ -12,7 +12,7 @@ import pytest
 from cpmon.core.errors import CpmonError
 from cpmon.ingest import ingest
 from cpmon.ingest.container.source import open_source
-from cpmon.ingest.rewrite import Merged, Part, merge, record_hashes, slice_dump
+from cpmon.ingest.rewrite import Merged, SliceSelection, merge, record_hashes, slice_dump
 from cpmon.store import Store
 from tests.dumps import dump, fields, frame, interval, samples
 from tests.generate.plain_reader import records
@@ -51,7 +51,7 @@ def test_hours_merge_to_the_rows_of_the_whole(generated: bytes, tmp_path: Path):
     for number, (since, until) in enumerate(pairwise([None, ends[1], ends[2], ends[5], None])):
         path = tmp_path / f"{number}.mon"
         with open_source(whole) as source, path.open("wb") as sink:
-            slice_dump(source, sink, Part(since_us=since, until_us=until))
+            slice_dump(source, sink, SliceSelection(since_us=since, until_us=until))
         hours.append(path)
 
     data, parts = merged(hours[2], hours[0], hours[3], hours[1])

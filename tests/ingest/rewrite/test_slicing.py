@@ -13,7 +13,7 @@ from cpmon.core.errors import CpmonError
 from cpmon.ingest import ingest
 from cpmon.ingest.container import windows
 from cpmon.ingest.container.source import Source
-from cpmon.ingest.rewrite import Part, Slice, slice_dump
+from cpmon.ingest.rewrite import Slice, SliceSelection, slice_dump
 from cpmon.store import Store
 from tests.dumps import BEGIN_US, control, dump, fields, frame, interval, interval_end, samples
 from tests.generate.plain_reader import records as plain_records
@@ -46,7 +46,7 @@ def rows(data: bytes, folder: Path) -> Rows:
 
 def cut(data: bytes, **part: Any) -> tuple[bytes, Slice]:
     sink = io.BytesIO()
-    found = slice_dump(Source(io.BytesIO(data), "a.mon"), sink, Part(**part))
+    found = slice_dump(Source(io.BytesIO(data), "a.mon"), sink, SliceSelection(**part))
     assert found.size == len(sink.getvalue())
     return sink.getvalue(), found
 
@@ -98,7 +98,7 @@ def test_slices_stop_reading_where_they_end(generated: bytes, monkeypatch: pytes
     source = Source(io.BytesIO(generated), "a.mon")
     first = next(r.tod for r in plain_records(generated) if (r.domain, r.number) == (1, 11))
 
-    slice_dump(source, io.BytesIO(), Part(until_us=(first >> 12) - 2_208_988_800_000_000))
+    slice_dump(source, io.BytesIO(), SliceSelection(until_us=(first >> 12) - 2_208_988_800_000_000))
 
     assert source.size < len(generated) / 2
 
@@ -176,7 +176,7 @@ def test_configuration_comes_along_whatever_is_chosen(tmp_path: Path):
 def test_a_part_without_anything_is_refused_with_the_span(generated: bytes):
     sink = io.BytesIO()
     with pytest.raises(CpmonError) as caught:
-        slice_dump(Source(io.BytesIO(generated), "a.mon"), sink, Part(since_us=2**60))
+        slice_dump(Source(io.BytesIO(generated), "a.mon"), sink, SliceSelection(since_us=2**60))
 
     assert "2001-" in (caught.value.found or "") or "UTC" in (caught.value.found or "")
     assert sink.getvalue() == b""

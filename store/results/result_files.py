@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptFile:
+class ResultFile:
     """A file, by name, and the days whose rows are read from it; all rows if there are no days."""
 
     name: str
@@ -63,7 +63,7 @@ def schema_of(store: Store, file: str) -> pa.Schema:
     )
 
 
-def files_of(pieces: Iterable[Piece]) -> tuple[KeptFile, ...]:
+def files_of(pieces: Iterable[Piece]) -> tuple[ResultFile, ...]:
     """The files with the rows of some pieces, by name."""
     by_name: dict[str, list[Piece]] = {}
     for piece in pieces:
@@ -72,12 +72,12 @@ def files_of(pieces: Iterable[Piece]) -> tuple[KeptFile, ...]:
     for name, group in sorted(by_name.items()):
         days = tuple(sorted((piece.system, piece.day) for piece in group))
         is_whole = group[0].month in (None, {day for _, day in days})
-        files.append(KeptFile(name, () if is_whole else days))
+        files.append(ResultFile(name, () if is_whole else days))
     return tuple(files)
 
 
-def kept_rows(
-    store: Store, files: Collection[KeptFile], *, hive: bool = False, union: bool = False
+def result_rows(
+    store: Store, files: Collection[ResultFile], *, hive: bool = False, union: bool = False
 ) -> str:
     """SQL relation over the rows of files.
 

@@ -36,7 +36,7 @@ _TEMPORARY: list[tempfile.TemporaryDirectory[str]] = []
 """Temporary folders of this process, used if the user has no writable cache."""
 
 
-def keep_layouts(files: Files) -> None:
+def save_layouts(files: Files) -> None:
     """Saves the site layouts in use to a store, if there are any."""
     folder = site_folder()
     if folder is None or not folder.is_dir() or not site_files(folder):
@@ -56,10 +56,10 @@ def layouts_of(store: Path) -> Path | None:
         return beside if beside.is_dir() else None
     if not scheme_of(str(store)) and not (store / FOLDER).is_dir():
         return None
-    return kept_layouts(str(store))
+    return landed_layouts(str(store))
 
 
-def kept_layouts(location: str) -> Path | None:
+def landed_layouts(location: str) -> Path | None:
     """Local folder with the layouts saved in a store; None if there are none.
 
     Raises:

@@ -1,0 +1,55 @@
+"""The objects of a system that have pages, for the search of the index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from datetime import datetime, timedelta
+from typing import Any
+
+import duckdb
+
+from ..core.sql import name as quoted
+from ..reduce.metrics.report_set import reports
+from ..reduce.page.content import windows
+from ..reduce.page.object_page import MAIN, can_be_followed, object_title
+from ..store.connection import Connection, point
+from ..store.sql.scope import Scope
+from .addresses import ObjectAddresses
+
+DAY, REACH = timedelta(days=1), timedelta(days=31)
+
+
+def objects_of_system(con: Connection, chosen: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Title and address of each object of the runs of a system, and of its last REACH.
+
+    The address is of the newest of them: of a run, or of the day that ends with the object.
+
+    Raises:
+        CpmonError: no such system.
+    """
+    found = dict[str, str]()
+    for window in windows(con, None, chosen.get("system", ""), systems=True):
+        since = max(window.first, window.last - REACH)
+        point(con, Scope(window.system, since, window.last))
+        for kind, value, last in _objects(con, window.system, since, window.last):
+            bounds = {"since": (last - DAY).isoformat(), "until": last.isoformat()}
+            links = ObjectAddresses(window, {} if window.run_id else bounds)
+            found[object_title(kind, value)] = links[kind, value]
+    return [*found.items()]
+
+
+def _objects(
+    con: Connection, system: str, since: datetime, until: datetime
+) -> Iterator[tuple[str, Any, datetime]]:
+    """Kind and value of each object in a span, and when it was there last."""
+    for kind, name in MAIN.items():
+        main = reports()[name]
+        with suppress(duckdb.CatalogException):  # no dump has the records of the report
+            rows = con.execute(
+                f"SELECT {quoted(main.follows[kind])}, max(interval_end)"
+                f" FROM {quoted(main.reduction)} WHERE system = ? AND interval_end > ?"
+                " AND interval_end <= ? GROUP BY 1 ORDER BY 1",
+                [system, since, until],
+            ).fetchall()
+            yield from ((kind, v, last) for v, last in rows if can_be_followed(kind, v))

@@ -1,0 +1,45 @@
+"""A connection that is kept shows a store as it is, as a new one would."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import pytest
+
+from cpmon.config import Settings
+from cpmon.core.errors import CpmonError
+from cpmon.ingest.following import Follower
+from cpmon.reduce.live import Interval, LiveConnection, intervals_since
+from cpmon.reduce.reductions.reductions import reductions
+from cpmon.reduce.reports.report import report
+from cpmon.store import Store, connect
+from tests.ingest.test_following import live, sets
+
+BEGIN = datetime.fromisoformat("2001-12-18 10:00:00")
+
+
+def test_what_lands_is_there_at_the_next_question(store: Store):
+    kept = LiveConnection(store, Settings())
+    with Follower(store, "a.mon") as follower:
+        for number, _ in enumerate(follower.follow(live(*sets(1, 2, 3, 4))), 1):
+            if number > 1:
+                with kept.current() as connection:
+                    found = report(connection, "USER_RESOURCE_UTIL", by=timedelta(minutes=1))
+                with connect(store, reductions()) as new:
+                    assert found == report(new, "USER_RESOURCE_UTIL", by=timedelta(minutes=1))
+    with kept.current() as connection:
+        first, *_, last = intervals_since(connection, "VMTEST", BEGIN)
+    assert first == Interval(BEGIN + timedelta(minutes=1), BEGIN + timedelta(minutes=2))
+    assert last.end == BEGIN + timedelta(minutes=4)
+
+
+def test_after_a_failure_it_is_a_new_one(store: Store):
+    with Follower(store, "a.mon") as follower:
+        assert len([*follower.follow(live(*sets(1, 2)))]) == 2
+    kept = LiveConnection(store, Settings())
+    with pytest.raises(CpmonError, match="no report"), kept.current() as connection:
+        report(connection, "NO_SUCH")
+
+    with kept.current() as other:
+        assert other is not connection
+        assert report(other, "USER_RESOURCE_UTIL").intervals == 1
