@@ -159,11 +159,11 @@ def _formula(column: ReportColumn, report: Report) -> str:
         case _ if report.lines is Lines.ROW:
             return ""
         case MetricKind.RATIO:
-            return f"Σ `{column.over}` / Σ `{column.under}`"
+            return f"Σ `{column.numerator}` / Σ `{column.denominator}`"
         case MetricKind.LEVEL_RATIO:
-            return f"Σ `{column.over}` · T / Σ `{column.under}` · T"
+            return f"Σ `{column.numerator}` · T / Σ `{column.denominator}` · T"
         case MetricKind.TOTAL:
-            return f"Σ `{column.over}`"
+            return f"Σ `{column.numerator}`"
         case MetricKind.LEVEL:
             return f"mean of `{column.name}`"
         case MetricKind.ELAPSED:
