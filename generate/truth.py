@@ -27,7 +27,7 @@ from .activity.usage import (
     virtual_ios,
     volume_work,
 )
-from .model.measurement import SCM_PER_S, TOD_PER_S, TOD_PER_US
+from .model.measurement import SCM_PER_S, TOD_PER_S, TOD_PER_US, moment
 from .model.population import Reported
 from .model.presence import Presence, Stay
 from .model.processors import Partitions
@@ -74,12 +74,12 @@ def _table(sample: Sample, columns: Columns) -> pa.Table:
     rows = len(next(iter(columns.values())))
     begin, end = (model.clock.end_moment(n).replace(tzinfo=None) for n in (number - 1, number))
     seconds = (end - begin).total_seconds()
-    moment = pa.timestamp("us")
+    micros = pa.timestamp("us")
     written = bool(model.timeline.written[number - 1 : number + 1].all())
     arrays = {
         "system": pa.array([model.measurement.scenario.system] * rows, pa.string()),
-        "interval_begin": pa.array([begin] * rows, moment),
-        "interval_end": pa.array([end] * rows, moment),
+        "interval_begin": pa.array([begin] * rows, micros),
+        "interval_end": pa.array([end] * rows, micros),
         "seconds": pa.array(np.full(rows, seconds)),
         "in_dump": pa.array([written] * rows),
         **{name: pa.array(_plain(values)) for name, values in columns.items()},
@@ -130,6 +130,13 @@ def _of_users(sample: Sample, of_rows: I64) -> F64:
     return np.bincount(users.owner, of_rows, len(users.names)) / TOD_PER_S
 
 
+def _suspended(sample: Sample) -> bool:
+    """Whether CP records no events for a part of the interval."""
+    begin, end = sample.model.timeline.edges[sample.number - 1 : sample.number + 1]
+    told = (each for each in sample.model.measurement.events if each.kind == "suspend")
+    return any(moment(e.at_s) <= end and moment(e.at_s + e.lasts_s) > begin for e in told)
+
+
 def _system(sample: Sample) -> Columns:
     model, times, work = sample.model, sample.times, volume_work(sample)
     ended, moved, held = ended_transactions(sample), pages_moved(sample), holdings(sample)
@@ -152,6 +159,7 @@ def _system(sample: Sample) -> Columns:
         "transaction_s": response / TOD_PER_S,
         "storage_mib": model.measurement.storage.central_mib + model.added_mib(sample.number),
         "storage_added_mib": model.added_mib(sample.number),
+        "suspended": _suspended(sample),
         "virtual_mib": (model.users.storage * sample.present).sum() >> 20,
         "resident_pages": held.resident_below.sum(),
         "dasd_pages": held.slots.sum(),

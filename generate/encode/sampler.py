@@ -6,7 +6,7 @@ Events are those of sessions, transactions, MONITOR commands, and what is varied
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -103,7 +103,31 @@ def _interval_events(sample: Sample, progress: _Progress) -> list[EventBatch]:
     if "io" in events:
         batches += _varied(sample, "iodvof", "iodvon", sample.devices)
         batches += _varied(sample, "iodmof", "iodmon", _besides(sample.measured, sample.devices))
-    return [*batches, *_told(sample, events)]
+    return _suspended(sample, [*batches, *_told(sample, events)])
+
+
+def _suspended(sample: Sample, batches: Sequence[EventBatch]) -> list[EventBatch]:
+    """The events of an interval that are recorded, and the records of a suspension of that."""
+    model, left, lost = sample.model, list[EventBatch](), 0
+    begin, end = (int(edge) for edge in model.timeline.edges[sample.interval :][:2])
+    told = [each for each in model.measurement.events if each.kind == "suspend"]
+    spans = [(moment(each.at_s), moment(each.at_s + each.lasts_s)) for each in told]
+    if not spans:
+        return [*batches]
+    for batch in batches:
+        after = (batch.tods - np.uint64(model.clock.origin)).astype(np.int64)
+        kept = ~np.any([(after >= since) & (after < until) for since, until in spans], axis=0)
+        lost += int(len(kept) - kept.sum())
+        values = {
+            name: np.asarray(value)[kept] if np.shape(value)[:1] == kept.shape else value
+            for name, value in batch.values.items()
+        }
+        left.append(replace(batch, tods=batch.tods[kept], values=values))
+    for place, name in enumerate(("mtrsos", "mtrsus")):
+        for at in (span[place] for span in spans if begin < span[place] <= end):
+            count = {"lostrcct": lost} if place else {}
+            left.append(EventBatch(name, _consecutive_tods(model.clock.origin + at, 1), count))
+    return left
 
 
 _TOLD = {

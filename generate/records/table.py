@@ -400,7 +400,7 @@ of users' rows; the transactions that ended; when an event happened,
 and the storage that it adds."""
 
 
-_WRITTEN = ("mtrecm", "mtrscm", "mtrend", "mtreof", "mtrsos", "apledt")
+_WRITTEN = ("mtrecm", "mtrscm", "mtrend", "mtreof", "mtrsos", "mtrsus", "apledt")
 """Records that are written without a table."""
 
 

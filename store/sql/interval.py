@@ -368,7 +368,7 @@ def _judged(layout: Layout, counters: Sequence[_Counter], sampled: str) -> str:
       compared AS (SELECT {", ".join(["*", *judged])} FROM measured),
       judged AS (
         SELECT {", ".join(["*", *late, f"{_cause(owner, counters)} AS cause"])}
-        FROM compared{window if late else ""})"""
+        FROM compared{window if late or is_stoppable(owner) else ""})"""
 
 
 def relations_of(layout: Layout) -> list[str]:
@@ -489,7 +489,8 @@ def _cause(owner: Owner, counters: Sequence[_Counter]) -> str:
     """SQL: the cause why a row has no deltas.
 
     Without other evidence, a decreased counter means a restart if the owner is not old. If it is
-    old, the counter has slipped, unless most of the counters that changed decreased.
+    old, the counter has slipped, unless most of the counters that changed decreased. Measurement
+    that an event stopped goes on where its counters change in successive intervals.
     """
     signs = [
         "_s < 0",
@@ -506,11 +507,13 @@ def _cause(owner: Owner, counters: Sequence[_Counter]) -> str:
         )
     idle = ""
     if is_stoppable(owner):
-        moves = " + ".join(c.moved() for c in counters if c.field.name in owner.standing) or "0"
+        moves = _standing(owner, counters)
+        goes_on = f"coalesce(lag(_is_stopped AND {moves} > 0) OVER n, false)"
         seen = [c.delta for c in counters if c.field.name in owner.witness]
         told = " OR ".join(f"coalesce({delta} > 1, false)" for delta in seen) or "false"
         idle = f"""
-          WHEN _is_stopped AND NOT (_resumed AND {moves} > 0) OR {moves} = 0 AND ({told})
+          WHEN _is_stopped AND NOT ((_resumed OR {goes_on}) AND {moves} > 0)
+            OR {moves} = 0 AND ({told})
             THEN 'unmeasured'"""
     clock = ""
     if owner.clock:
@@ -520,6 +523,11 @@ def _cause(owner: Owner, counters: Sequence[_Counter]) -> str:
           WHEN _end IS NULL OR _end <> previous_end THEN {appeared}
           WHEN _s IS NULL OR _s = 0 THEN 'stale'{idle}{clock}
           WHEN {" OR ".join(signs)} THEN 'restart' END"""
+
+
+def _standing(owner: Owner, counters: Sequence[_Counter]) -> str:
+    """SQL: the number of counters that changed of those that stand while nothing is measured."""
+    return " + ".join(c.moved() for c in counters if c.field.name in owner.standing) or "0"
 
 
 def _doubts(

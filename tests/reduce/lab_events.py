@@ -43,8 +43,6 @@ def at(n: float) -> dict[str, object]:
 def _system(con: duckdb.DuckDBPyConnection) -> None:
     insert(con, "monitor.mtrecm", {**at(0.5), "calcmd": "MONITOR START"})
     insert(con, "monitor.mtrscm", {**at(1), "caltod_at": minute(0.5), "calcmd": "MONITOR START"})
-    insert(con, "monitor.mtrsus", {**at(0.6), "lostrcct": 17})
-    insert(con, "monitor.mtrsos", at(0.61))
     insert(con, "monitor.sclsrm", {**at(0.62), **SRM})
     insert(con, "monitor.mtrccc", {**at(0.63), "cpucapab": 450})
     insert(con, "monitor.mtrmcc", {**at(0.64), "sysgstby": 1 << 30, "sysgstrs": 0})
@@ -62,6 +60,12 @@ def _users(con: duckdb.DuckDBPyConnection) -> None:
     insert(con, "monitor.sclsqd", {**at(0.76), **anna, "vmdqdspu": True})
     insert(con, "monitor.scliop", {**at(0.77), **anna, "newrqlo": 1, "newrqhi": 9})
     insert(con, "monitor.sclsca", {**at(0.78), **anna, "vmdcpuaf": True, "vmdafsup": False})
+
+
+def fill_suspension(con: duckdb.DuckDBPyConnection) -> None:
+    """Add two suspensions of the recording of events; the second has not ended."""
+    insert(con, "monitor.mtrsus", {**at(0.6), "lostrcct": 17})
+    insert(con, "monitor.mtrsos", at(0.61))
 
 
 def fill_sessions(con: duckdb.DuckDBPyConnection) -> None:

@@ -104,6 +104,19 @@ def test_a_control_unit_is_the_mean_over_the_ios_of_its_disks(
     close(one(con, "dasd_by_control_unit", 1, subsystem="001F"), want)
 
 
+def test_a_control_unit_is_not_known_without_the_record_of_a_disk(
+    con: duckdb.DuckDBPyConnection,
+) -> None:
+    """Of a missing disk not even the subchannel is known, by which it has its control unit."""
+    con.execute(
+        "UPDATE interval.ioddev SET scgssch = NULL, scmssch = NULL, rdevsid = NULL, seconds = NULL"
+        " WHERE rdevdev = 1025"
+    )
+    unit = one(con, "dasd_by_control_unit", 1, subsystem="001F")
+    assert (unit["starts"], unit["ssch_rate"]) == (None, None)
+    assert unit["service_ms"] == pytest.approx(4.48)  # of the I/Os of the other disk
+
+
 def test_ios_without_times_count_only_in_the_rate(con: duckdb.DuckDBPyConnection) -> None:
     con.execute("UPDATE interval.ioddev SET scgcount = 0, scmcount = 0 WHERE rdevdev = 1024")
     unit = one(con, "dasd_by_control_unit", 1, subsystem="001F")

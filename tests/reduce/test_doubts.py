@@ -381,6 +381,25 @@ def test_a_wait_that_slips_is_blank_and_so_is_the_next_one(landed: Landed):
     assert doubts(result) == ["SYTPRP.PFXTOTWT fell (1)", "SYTPRP.PFXTOTWT is not possible (1)"]
 
 
+def test_a_wait_that_is_added_when_it_ends_leaves_the_interval_before_unknown(landed: Landed):
+    """It waited for 30 s in each; those of the second are added in the third."""
+    wait = [10_000, 10_030, 10_030, 10_090, 10_120]
+    intervals = [
+        processor(60 * n, 100 + 30 * n, pfxtotwt=round(s * SECOND)) for n, s in enumerate(wait)
+    ]
+    result = printed(
+        landed,
+        "PROCESSORS_BY_TIME",
+        interval(0, config(), intervals[0]),
+        *(interval(60 * n, row) for n, row in enumerate(intervals[1:], 1)),
+        objects={"cpu": 0},
+    )
+    assert column(result, "wait_util") == [0.5, None, None, 0.5]
+    assert column(result, "suspended_util") == [0.0, None, None, 0.0]
+    assert column(result, "total_util") == [0.5, 0.5, 0.5, 0.5]
+    assert doubts(result) == ["SYTPRP.PFXTOTWT is not possible (2)"]
+
+
 @pytest.mark.parametrize(("step", "word"), [(-40, "fell"), (+500, "is not possible")])
 def test_guest_time_that_slips_is_blank(landed: Landed, step: int, word: str):
     """PFXPRBTM runs down: 15 s an interval, but for one in which it goes back or too far."""

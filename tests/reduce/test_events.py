@@ -9,7 +9,7 @@ import pytest
 
 from cpmon.reduce.reports.report import report
 from tests.reduce.catalogue import empty_catalogue, insert, minute
-from tests.reduce.lab_events import at, fill, fill_sessions
+from tests.reduce.lab_events import at, fill, fill_sessions, fill_suspension
 from tests.reduce.rows import rows
 
 SRM_TEXT = (
@@ -57,6 +57,7 @@ def test_every_column_of_an_event(con: duckdb.DuckDBPyConnection) -> None:
 
 
 def test_what_happens_to_the_system_and_its_monitoring(con: duckdb.DuckDBPyConnection) -> None:
+    fill_suspension(con)
     assert log(con, "object = 'LAB'") == [
         ("monitor", "LAB", "MONITOR START"),
         ("data loss", "LAB", "17 event records lost"),
@@ -191,6 +192,7 @@ def test_the_report_follows_one_user_processor_or_device(
 
 
 def test_the_report_keeps_to_a_run_and_to_the_first_lines(con: duckdb.DuckDBPyConnection) -> None:
+    fill_suspension(con)
     insert(con, "monitor.mtrecm", {**at(7), "calcmd": "MONITOR STOP"})
     assert (
         "MONITOR STOP" not in report(con, "EVENTS", run="R1").table.column("event_text").to_pylist()

@@ -138,7 +138,7 @@ def test_who_logs_on_again_within_the_interval_has_both(con: duckdb.DuckDBPyConn
     counted |= {"vmdvtime": 0, "calcppgr": 0}
     insert(con, "interval.useact", {**again, **counted})
     both = of_user(con, "users_by_time", "DORA", 1)
-    assert (both["seconds"], both["cpu_s"], both["virtual_s"]) == (20, 3 + 1, 2)
+    assert (both["seconds"], both["cpu_s"], both["virtual_s"]) == (15 + 20, 3 + 1, 2)
     assert (both["dasd_ios"], both["page_reads"], both["resident_pages"]) == (26 + 4, 15, 70)
 
 

@@ -253,9 +253,13 @@ def _is_whole(rows: pl.DataFrame) -> pl.Expr:
 
 def _whole(truth: Truth, figure: Figure) -> pl.DataFrame:
     """`rests`, by interval: whether all objects of which a figure is a sum are whole, or absent."""
-    rests = truth["system"].select("interval_end", rests=pl.lit(True))
-    if "storage" in figure.rests_on:
-        rests = truth["system"].select("interval_end", rests=pl.col("storage_added_mib") == 0)
+    told, added = pl.col("suspended") == 0, pl.col("storage_added_mib") == 0
+    if figure.kind == "latest" or "storage" in figure.rests_on:
+        told = told.cum_min()
+    rests = truth["system"].sort("interval_end")
+    rests = rests.select(
+        "interval_end", rests=told & added if "storage" in figure.rests_on else told
+    )
     for kind in figure.rests_on.replace("storage", "").split():
         rows = truth[kind]
         absent = (pl.col("exists_s") == 0) & ~pl.col("at_begin") & ~pl.col("at_end")

@@ -63,6 +63,40 @@ def test_every_figure_of_a_world_without_events_is_printed_and_true(tmp_path: Pa
     assert outcome.counts["whole", "right"] > 4000
 
 
+def shown(*events: tuple[str, int], **about: object) -> tuple[dict[str, object], ...]:
+    """Events of a Linux guest; those of a virtual processor are of its second."""
+    guest = {"users": "LINUX002", **about}
+    return tuple(
+        {"kind": kind, "at_s": at, **guest, **({"processor": 1} if kind.endswith("cpu") else {})}
+        for kind, at in events
+    )
+
+
+SUSPEND = {"kind": "suspend", "at_s": 125, "lasts_s": 50}
+SHOWN = (
+    shown(("define-cpu", 123), ("logoff", 157)),
+    shown(("define-cpu", 123), ("detach-cpu", 130), ("define-cpu", 140)),
+    shown(("define-cpu", 118), ("detach-cpu", 130), ("define-cpu", 132), ("logoff", 157)),
+    shown(("logoff", 90), ("logon", 125), ("logoff", 130), ("logon", 140), ("logoff", 150)),
+    ({"kind": "sample-disable", "at_s": 20, "domain": "user"}, *shown(("logoff", 130))),
+    (SUSPEND, *shown(("logoff", 130), ("logon", 140))),
+    (SUSPEND, *shown(("share", 130), share=200)),
+    (SUSPEND, {"kind": "measurement-off", "at_s": 130, "device": "0B00"}),
+    (
+        {"kind": "measurement-off", "at_s": 70, "device": "0B00"},
+        SUSPEND,
+        {"kind": "measurement-on", "at_s": 140, "device": "0B00"},
+    ),
+)
+"""Events that showed a rule that was missing, each in a world of its own."""
+
+
+def test_what_showed_that_a_rule_was_missing_is_told(tmp_path: Path):
+    worlds = [World(f"S{n}", seed=n + 3, events=events) for n, events in enumerate(SHOWN)]
+    outcome = hold(worlds, tmp_path, spans=False)
+    assert not outcome.wrong, "\n".join(each.text for each in outcome.wrong)
+
+
 @pytest.mark.parametrize("seeds", [range(3), pytest.param(range(3, 9), marks=pytest.mark.slow)])
 def test_figures_of_worlds_with_events_are_true_or_blank_or_marked(seeds: range, tmp_path: Path):
     worlds = [random_world(seed, SETTLED, NOT_TOGETHER) for seed in seeds]

@@ -212,6 +212,9 @@ KINDS = {
     "measurement": lambda r: _pair(r, "measurement-off", "measurement-on", device=r.choice(DISKS)),
     "sampling": _sampling,
     "rate": lambda r: _pair(r, "rate-stop", "rate-start"),
+    "suspend": lambda r: [
+        {"kind": "suspend", "at_s": _second(r), "lasts_s": r.choice([3, 20, 60, 150])},
+    ],
     "share": lambda r: [
         {
             "kind": "share",

@@ -44,8 +44,9 @@ scaled AS (
          reads,
          writes,
          links,
-         path_ids(mask, hexadecimal_half(first_paths),
-                  hexadecimal_half(last_paths)) AS paths,
+         CASE WHEN mask IS NOT NULL
+              THEN path_ids(mask, hexadecimal_half(first_paths),
+                            hexadecimal_half(last_paths)) END AS paths,
          pending,
          disconnect,
          connected,

@@ -66,7 +66,7 @@ recorded AS (
          CASE WHEN MAX(removed) OVER w = 1
               THEN 'real storage is not known since SET STORAGE'
               WHEN configuration > 0 AND MAX(is_gap) OVER w = 1
-              THEN 'real storage may have changed in a gap' END AS doubts
+              THEN 'real storage may have changed: lost events' END AS doubts
   FROM configured
   WINDOW w AS (
     PARTITION BY system, configuration ORDER BY told_us

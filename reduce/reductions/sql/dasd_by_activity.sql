@@ -60,11 +60,19 @@ SELECT d.system,
        d.queued_samples,
        -- High-frequency samples. NULL without an IODDEV delta.
        d.queue_samples,
-       nullif(concat_ws(', ', d.doubts, w.doubts), '') AS doubts
+       nullif(
+         concat_ws(
+           ', ', d.doubts, w.doubts,
+           CASE WHEN g.is_suspended THEN 'events were lost' END
+         ), ''
+       ) AS doubts
 FROM _device_interval AS d
 LEFT JOIN _device_witness AS w
   ON w.system = d.system
   AND w.interval_end = d.interval_end
+LEFT JOIN _event_stretch AS g
+  ON g.system = d.system
+  AND g.interval_end = d.interval_end
 LEFT JOIN _device_configuration AS c
   ON c.system = d.system
   AND c.device = d.device

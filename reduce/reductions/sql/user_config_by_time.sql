@@ -51,7 +51,7 @@ SELECT s.system,
          concat_ws(
            ', ', s.doubts,
            CASE WHEN c.stretch < g.stretch
-                THEN 'shares may have changed in a gap' END
+                THEN 'shares may have changed: lost events' END
          ), ''
        ) AS doubts
 FROM sampled AS s

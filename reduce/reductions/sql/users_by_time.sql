@@ -248,7 +248,8 @@ SELECT u.system,
          concat_ws(
            ', ', u.doubts, p.doubts, m.doubts,
            CASE WHEN c.stretch < g.stretch
-                THEN 'shares may have changed in a gap' END
+                THEN 'shares may have changed: lost events' END,
+           CASE WHEN g.is_suspended THEN 'events were lost' END
          ), ''
        ) AS doubts
 FROM used AS u
