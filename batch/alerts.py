@@ -15,12 +15,12 @@ from typing import Any
 
 from ..config import Settings
 from ..core.errors import NothingToReportError, StoreError
-from ..ingest.following import followed
 from ..ingest.landing import Landed
 from ..reduce.live import LiveConnection
 from ..reduce.rules.exceptions import exceptions
 from ..store import Store
 from ..store.connection import point
+from ..store.format.parts import followed
 from ..store.sql.scope import Scope
 
 BEGIN, END = "begin", "end"

@@ -33,7 +33,8 @@ def _store(
     """The store of the option or of the settings; `what` requires a local folder."""
     if context.resilient_parsing:
         return store
-    if store is None and context.params.get("dump"):  # a query of a dump needs no store
+    # A query of a dump needs no store, nor does a screen of a source.
+    if store is None and (context.params.get("dump") or context.params.get("shown_source")):
         settings()
         return None
     store = store or settings().store

@@ -23,10 +23,9 @@ from typing import Any, Self
 
 from ..core.errors import BusyError, CpmonError
 from ..store.check import collect_garbage
-from ..store.format.landed_dump import LandedDump
 from ..store.format.landed_layouts import save_layouts
 from ..store.format.manifest import FAN
-from ..store.format.parts import STREAM, combine, part_name, parts_of
+from ..store.format.parts import STREAM, combine, followed, part_name, parts_of
 from ..store.format.staging import Staging
 from ..store.format.store import Store
 from .codec import utc_text
@@ -373,6 +372,7 @@ def follow(
     patterns: Sequence[str] = ("*",),
     *,
     idle_s: float | None = None,
+    is_stopped: Callable[[], bool] = lambda: False,
     **options: Any,
 ) -> Iterator[Landed]:
     """Land what comes from a source; yields each part that has landed.
@@ -386,18 +386,19 @@ def follow(
         path: a device, a file that grows, a FIFO, a folder; "-" is standard input.
         patterns: names of the files of a folder that are followed.
         idle_s: ends where nothing has come for so long; a file is followed on later, then.
+        is_stopped: asked several times a second; nothing more is read then.
         options: those of `Follower`.
 
     Raises:
         as `Follower.follow`.
     """
     store.clean()
-    sources = _Sources(store, options)
+    sources = _Sources(store, is_stopped, options)
     if path.is_dir():
         yield from sources.files_of(path, patterns, idle_s)
         return
     yield from sources.one(path, idle_s)
-    while idle_s is None and (path.is_fifo() or sources.is_replaced):
+    while idle_s is None and (path.is_fifo() or sources.is_replaced) and not is_stopped():
         yield from sources.one(path, idle_s)
 
 
@@ -408,8 +409,10 @@ class _Sources:
         is_replaced: whether the last one was a file in whose place there is another one.
     """
 
-    def __init__(self, store: Store, options: dict[str, Any]) -> None:
-        self._store, self._options = store, options
+    def __init__(
+        self, store: Store, is_stopped: Callable[[], bool], options: dict[str, Any]
+    ) -> None:
+        self._store, self._is_stopped, self._options = store, is_stopped, options
         self.is_replaced = False
         self._lasts = followed(store)
 
@@ -445,6 +448,8 @@ class _Sources:
 
             def coming() -> Iterator[Arrival]:
                 for data in arrivals(path, follower.missed, idle_s):
+                    if self._is_stopped():
+                        return
                     yield data
                     if data is None and is_complete():
                         return
@@ -462,7 +467,7 @@ class _Sources:
         streams = [(about["source"], about[STREAM]) for about in self._lasts]
         ended = {(name, stream["position"]) for name, stream in streams if stream["final"]}
         done, since = set[tuple[str, int]](), time.monotonic()
-        while True:
+        while not self._is_stopped():
             files = _files(folder, patterns)
             file = next((f for f in files if (f.name, f.stat().st_ino) not in done), None)
             if file is None:
@@ -493,12 +498,3 @@ def _is_other(path: Path, began: os.stat_result, size: int) -> bool:
 
 def _has_newer(file: Path, folder: Path, patterns: Sequence[str]) -> bool:
     return _files(folder, patterns)[-1:] != [file]
-
-
-def followed(store: Store) -> list[dict[str, Any]]:
-    """What is known of the last part of each dump that was followed into a store."""
-    last: dict[str, LandedDump] = {}
-    for dump in store.dumps():
-        if dump.is_part:
-            last[dump.whole] = max(dump, last.get(dump.whole, dump), key=lambda part: part.dump)
-    return [about for about in store.abouts(last.values()) if STREAM in about]

@@ -25,6 +25,7 @@ from ..schemas.release import base_release
 from ..schemas.unplaced import Places, fingerprint_with, layouts_with
 from ..store.format.landed_dump import LandedDump
 from ..store.format.landed_layouts import save_layouts
+from ..store.format.parts import STREAM, followed
 from ..store.format.staging import Staging
 from ..store.format.store import Store
 from ..store.measured.runs import Run, assumed_places, name_of_new, read_run, run_file, save_run
@@ -121,17 +122,21 @@ def ingest(  # noqa: PLR0913 - most are options of the command
 def landed_before(path: str | Path, store: Store) -> LandedDump | None:
     """The dump of a file, if one of this size and content has landed before.
 
-    A pipe or device can be read only once, so it is not opened for that.
+    Of a file that was followed to its end it is the last part. A pipe or device can be read only
+    once, so it is not opened for that.
     """
     if str(path) == "-" or not Path(path).is_file():
         return None
     with open_source(path) as source:
-        if source.stored_size is None or not store.manifest.has_size(source.stored_size):
+        size = source.stored_size
+        ends = [about for about in followed(store) if about[STREAM]["position"] == size]
+        if size is None or not (ends or store.manifest.has_size(size)):
             return None
         scratch = memoryview(bytearray(1024 * 1024))
         while source.readinto(scratch) == len(scratch):
             pass
-        return store.manifest.find(source.identity)
+        parts = {about[STREAM]["hash"]: str(about["dump"]) for about in ends}
+        return store.manifest.find(parts.get(source.identity, source.identity))
 
 
 def _landed_before(path: str | Path, store: Store) -> Landed | None:

@@ -123,7 +123,7 @@ def command(
             if alerts:
                 told_of.append(serving.enter_context(_alerting(place, alerts, webhook)))
             for landed in follow(source, place, PATTERNS, **options):
-                worst = worse(worst, _report(landed, told))
+                worst = worse(worst, report_landed(landed, told))
                 for tell in told_of:
                     tell(landed)
     finally:
@@ -158,7 +158,7 @@ def _alerting(store: Store, file: Path, webhook: str | None) -> Iterator[Callabl
         yield tell
 
 
-def _report(landed: Landed, told: set[Code]) -> Status:
+def report_landed(landed: Landed, told: set[Code]) -> Status:
     """Print what landed and its findings; returns the status of these.
 
     Args:

@@ -103,9 +103,14 @@ class TopScreen(App[None]):
         Binding("q", "quit", "Quit"),
     ]
 
-    def __init__(self, watched: Watched) -> None:
+    def __init__(self, watched: Watched, state: Callable[[], str] = lambda: "") -> None:
+        """Reads nothing yet.
+
+        Args:
+            state: what is to be said of the source, beside what has landed.
+        """
         super().__init__()
-        self._watched = watched
+        self._watched, self._state, self._said = watched, state, ""
         self._version: str | None = None
         self._intervals: list[Interval] = []
         self._at: int | None = None
@@ -133,6 +138,9 @@ class TopScreen(App[None]):
 
     def _look(self) -> None:
         """Read again if something has landed."""
+        if self._said != (state := self._state()):
+            self._said = state
+            self._show(self.shown)
         if self._is_paused:
             return
         version = self._watched.version
@@ -182,7 +190,7 @@ class TopScreen(App[None]):
         notes = f"{counted(len(lines.notes), 'note')} (n)" if lines.notes else ""
         paused = "PAUSED" if self._is_paused else ""
         count = counted(len(lines.cells[0]) if lines.cells else 0, "line")
-        parts = [self._subject, count, order, narrowed, notes, paused]
+        parts = [self._subject, count, order, narrowed, notes, paused, self._said]
         self._status("  ".join(filter(None, parts)))
 
     def _system_text(self) -> str:
@@ -274,7 +282,8 @@ class TopScreen(App[None]):
         if self._subject == EXCEPTIONS or not self._lines.keys or interval is None:
             return
         key, name = self._lines.keys[event.cursor_row], self._subject
+        title = f"{name}: {self._lines.cells[0][event.cursor_row]}"
         self._ask(
             lambda: self._watched.over_time(name, key, interval.end),
-            lambda lines: self._open(f"{name}: {key}", lines),
+            lambda lines: self._open(title, lines),
         )

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import sys
 import textwrap
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..options import choice_option, store_option, system_option
+from ..options import ANY_PATH, choice_option, store_option, system_option
 from ..output import say
 from ..site_settings import settings, store_at
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
 
 @click.command("top")
+@click.argument("shown_source", metavar="[SOURCE]", type=ANY_PATH, required=False, is_eager=True)
 @store_option
 @system_option
 @click.option("--once", is_flag=True, help="Print the last interval, and end.")
@@ -26,8 +29,18 @@ if TYPE_CHECKING:
     "--top", type=click.IntRange(1), default=10, show_default=True, help="Lines, with --once."
 )
 @choice_option("--format", "form", values=("text", "json"), help="How to print it, with --once.")
-def command(store: Path, system: str | None, once: bool, top: int, form: str) -> None:
+def command(
+    shown_source: Path | None,
+    store: Path | None,
+    system: str | None,
+    once: bool,
+    top: int,
+    form: str,
+) -> None:
     """Show the last interval of a system, and the next ones as they land (cpmon follow).
+
+    With a SOURCE, as of cpmon follow, it shows what comes from there, and needs no store: what
+    lands is in a temporary folder until it ends.
 
     Keys: 1 to 6 choose users, devices, processors, paging, Linux guests and exceptions; s orders by
     the next column, r turns the order, / filters by the first column; Enter shows an object over
@@ -37,21 +50,50 @@ def command(store: Path, system: str | None, once: bool, top: int, form: str) ->
     \b
     Examples:
       cpmon top --store perf/
+      cpmon top /dev/monreader
       cpmon top --store perf/ --once --format json
     """
+    if form != "text" and not once:
+        raise click.UsageError("--format is of --once")
+    if not once and not (_has_keys(shown_source) and sys.stdout.isatty()):
+        raise click.UsageError("the screen needs a terminal: add --once to print the last interval")
     from .panels import Watched
 
-    watched = Watched(store_at(store), settings(store), system)
+    if shown_source is None:
+        assert store is not None
+        _show(Watched(store_at(store), settings(store), system), lambda: "", once, top, form)
+        return
+    from_command_line = click.core.ParameterSource.COMMANDLINE
+    if click.get_current_context().get_parameter_source("store") is from_command_line:
+        raise click.UsageError("a SOURCE is shown without a store: leave --store out")
+    from .followed import QUIET_S, FollowedSource
+
+    release = settings().release(system) or ""
+    idle_s = QUIET_S if once and shown_source.is_file() else None
+    source = FollowedSource(shown_source, fallback_release=release, idle_s=idle_s)
+    with source.landing() as landed:
+        if once:
+            source.wait(landed)
+        _show(Watched(landed, settings(), system), lambda: source.state, once, top, form)
+
+
+def _has_keys(source: Path | None) -> bool:
+    """Whether keys can be read: from the terminal itself, if standard input is the source."""
+    if str(source) == "-":
+        with suppress(OSError):
+            keys = Path("/dev/tty").open(encoding="utf-8")  # noqa: SIM115 - until the end
+            setattr(sys, "__stdin__", keys)  # noqa: B010 - where textual reads; mypy: it is final
+            return True
+    return sys.stdin.isatty()
+
+
+def _show(watched: Watched, state: Callable[[], str], once: bool, top: int, form: str) -> None:
     if once:
         _print(watched, top, form)
         return
-    if form != "text":
-        raise click.UsageError("--format is of --once")
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise click.UsageError("the screen needs a terminal: add --once to print the last interval")
     from .screen import TopScreen
 
-    TopScreen(watched).run()
+    TopScreen(watched, state).run()
 
 
 LINE, NO_BREAK = 80, "\xa0"

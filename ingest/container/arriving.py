@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import errno
+import functools
 import os
 import select
 import stat
@@ -27,7 +28,7 @@ from .compression import LONGEST_MAGIC, compression_of
 from .control_records import find_control
 from .monreader import SetFramer, starts_set
 from .monwrite import Framer
-from .record_index import NO_FRAMES, Frames, find_runs
+from .record_index import FRAME, NO_FRAMES, Frames, find_runs
 from .source import AGAIN_S, Container, Device, Source
 from .windows import ByteWindow, Reading
 
@@ -35,6 +36,8 @@ SETTLE_S = 0.3
 """Seconds without a byte after which what has come is looked at alone."""
 POLL_S = 0.1
 """Seconds until the end of a file is looked at again."""
+ZEROS_S = 1.0
+"""Seconds that zeros have to stand at the end of a file until they are what was written."""
 PIECE = 8 * 1024 * 1024
 """Bytes that are read at a time."""
 
@@ -197,8 +200,8 @@ def arrivals(path: Path, missed: Missed, idle_s: float | None = None) -> Iterato
             os.set_blocking(handle, False)
             yield from device_arrivals(Device(_raw(handle)), missed, idle_s)
         else:
-            read = _grown if stat.S_ISREG(kind) else _piped
-            yield from _idle_limited(lambda: read(handle), idle_s)
+            read = _Grown(handle) if stat.S_ISREG(kind) else functools.partial(_piped, handle)
+            yield from _idle_limited(read, idle_s)
     finally:
         os.close(handle)
 
@@ -231,13 +234,60 @@ def _idle_limited(read: Callable[[], Arrival | bool], idle_s: float | None) -> I
         yield cast(Arrival, data)
 
 
-def _grown(handle: int) -> Arrival:
-    """What a file has got, or nothing after a while."""
-    for _ in range(round(SETTLE_S / POLL_S) + 1):
-        if data := os.read(handle, PIECE):
-            return data
-        time.sleep(POLL_S)
-    return None
+class _Grown:
+    """A file that grows. Zeros at its end may be room for what is written next.
+
+    They are believed when nothing has taken their place for a while.
+    """
+
+    def __init__(self, handle: int) -> None:
+        self._handle = handle
+        self._zeros: tuple[int, float] | None = None
+
+    def __call__(self) -> Arrival:
+        """What it has got, nothing where there are zeros for now, or None after a while."""
+        for _ in range(round(SETTLE_S / POLL_S) + 1):
+            if (data := self._read()) is not None:
+                return data
+            time.sleep(POLL_S)
+        return None
+
+    def _read(self) -> Arrival:
+        """What follows: up to zeros, or these when they have stood for a while."""
+        at, size = os.lseek(self._handle, 0, os.SEEK_CUR), os.fstat(self._handle).st_size
+        if at >= size:
+            return None
+        hole = self._place(os.SEEK_HOLE, at, size)
+        data = os.pread(self._handle, min(PIECE, (hole if hole > at else size) - at), at)
+        believed = 0
+        if hole > at:
+            is_end = at + len(data) == size
+            believed = len(data) - (self._zero_frames(data) if is_end else 0)
+        if not believed:
+            if self._zeros is None or self._zeros[0] != at:
+                self._zeros = at, time.monotonic()
+            if time.monotonic() - self._zeros[1] < ZEROS_S:
+                time.sleep(POLL_S)
+                return b""
+            written = self._place(os.SEEK_DATA, at, size) if hole == at else size
+            believed = min(len(data), written - at)
+        os.lseek(self._handle, at + believed, os.SEEK_SET)
+        return data[:believed]
+
+    def _place(self, kind: int, at: int, size: int) -> int:
+        """Where the next hole or data is; the end of the file if there is none, or none is told."""
+        try:
+            place = os.lseek(self._handle, at, kind)
+        except OSError:
+            return size
+        finally:
+            os.lseek(self._handle, at, os.SEEK_SET)
+        return place
+
+    @staticmethod
+    def _zero_frames(data: bytes) -> int:
+        """Bytes of the frames of zeros at the end of some."""
+        return (len(data) - len(data.rstrip(b"\0"))) // FRAME * FRAME
 
 
 def _piped(handle: int) -> Arrival | bool:

@@ -13,6 +13,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -51,6 +52,9 @@ from .report_sql import (
 from .report_sql import DOUBTS as ALL_DOUBTS
 
 DAY = timedelta(days=1)
+US = pa.timestamp("us")
+BETWEEN_RECORDS = timedelta(milliseconds=10)
+"""Time in which the records of a sample are written."""
 OF_ALL = (MEAN, TOTAL, COVERAGE, ALL_DOUBTS)
 """Columns of the report query about all lines: the same value in each line."""
 
@@ -315,7 +319,7 @@ def _read(
     table = table.drop_columns(list(OF_ALL)).slice(0, 0 if is_empty else None)
     covered = None
     if definition.lines is not Lines.ROW:
-        covered, table = _covered(table, over_time, starts, ends)
+        covered, table = _covered(table, over_time, starts, ends, span.since)
     shown, table = _known(shown, table)
     if asked.where or (asked.top and (asked.of_times or not is_of_objects(definition))):
         means, totals = {}, {}  # they would include lines that are not shown
@@ -348,16 +352,31 @@ def _read(
 
 
 def _covered(
-    table: pa.Table, over_time: bool, starts: datetime, ends: datetime
+    table: pa.Table, over_time: bool, starts: datetime, ends: datetime, since: datetime | None
 ) -> tuple[pa.Table, pa.Table]:
     """What each line covers, and the lines without it; by object they cover all of the span."""
     begins, end = table.column(BEGIN), pa.repeat(ends, table.num_rows)
     if over_time:
         end = table.column(TIME)
+        begins = _from_ends(begins, end, since)
     else:
         begins = pa.repeat(starts, table.num_rows)
     covered = {BEGIN: begins.cast(end.type), END: end, MEASURED: table.column(MEASURED)}
     return pa.table(covered), table.drop_columns([BEGIN, MEASURED])
+
+
+def _from_ends(begins: pa.Array, ends: pa.Array, since: datetime | None) -> pa.Array:
+    """Begins as the ends of the lines before, or `since`, where they are not earlier but by clocks.
+
+    The records of a sample are not written at the same time.
+    """
+    known = ends.cast(US).to_numpy()
+    known = np.sort(np.append(known, [np.datetime64(since, "us")] if since else known[:0]))
+    old = begins.cast(US).to_numpy()
+    place = np.searchsorted(known, old)
+    met = known[np.minimum(place, len(known) - 1)]
+    is_met = (place < len(known)) & (met - old <= np.timedelta64(BETWEEN_RECORDS))
+    return pa.chunked_array([pa.array(np.where(is_met, met, old), US)])
 
 
 def _lines(

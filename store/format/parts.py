@@ -39,6 +39,15 @@ def parts_of(store: Store, whole: str) -> list[LandedDump]:
     )
 
 
+def followed(store: Store) -> list[dict[str, Any]]:
+    """What is known of the last part of each dump that was followed into a store."""
+    last: dict[str, LandedDump] = {}
+    for dump in store.dumps():
+        if dump.is_part:
+            last[dump.whole] = max(dump, last.get(dump.whole, dump), key=lambda part: part.dump)
+    return [about for about in store.abouts(last.values()) if STREAM in about]
+
+
 def wholes(abouts: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """What is known of dumps, with those that are parts of one as one."""
     by_whole: defaultdict[str, list[Mapping[str, Any]]] = defaultdict(list)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import os
 import sys
+import tempfile
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
 from pathlib import Path
@@ -15,15 +17,20 @@ from textual.pilot import Pilot
 from textual.widgets import DataTable, Static
 
 from cpmon.cli.main import Status
-from cpmon.cli.top.panels import Lines, Watched
+from cpmon.cli.top.followed import FollowedSource
+from cpmon.cli.top.panels import SUBJECTS, Lines, Watched
 from cpmon.cli.top.screen import Sheet, TopScreen
 from cpmon.config import Settings
+from cpmon.generate import load_scenario, write_run
 from cpmon.ingest.following import Follower
 from cpmon.reduce.live import Interval
 from cpmon.store import Store
 from tests.cli.answer import Cpmon
 from tests.cli.terminal import Terminal
+from tests.conftest import Golden
 from tests.ingest.test_following import live, sets
+from tests.waiting import wait_until
+from tools.recording import screen_text
 
 Act = Callable[[TopScreen, "Pilot[None]"], Awaitable[None]]
 
@@ -56,6 +63,12 @@ class Remembered(Watched):
 @pytest.fixture
 def grows(tmp_path: Path) -> Store:
     return followed(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def small_lab(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("small-lab")
+    return write_run(load_scenario("small-lab"), "LAB", folder, intervals=3).dump
 
 
 @pytest.fixture(scope="module")
@@ -201,3 +214,52 @@ def test_it_runs_on_a_terminal(grows: Store):
         top.wait_for("ALICE")
         top.type("q")
         assert top.end() == 0
+
+
+@pytest.mark.golden
+def test_screens_of_eighty_columns(small_lab: Path, golden: Golden):
+    async def act(app: TopScreen, pilot: Pilot[None]) -> None:
+        for key, name in enumerate(SUBJECTS, 1):
+            await pressed(app, pilot, str(key))
+            golden.check(f"top/{name}.txt", screen_text(app))
+        await pressed(app, pilot, "2")
+        await pilot.press("enter")
+        while not isinstance(app.screen, Sheet):
+            await settled(app, pilot)
+        await settled(app, pilot)
+        golden.check("top/device-over-time.txt", screen_text(app))
+
+    source = FollowedSource(small_lab)
+    with source.landing() as store:
+        source.wait(store)
+        drive(Watched(store, Settings()), act)
+
+
+def test_a_source_is_shown_without_a_store(
+    cpmon: Cpmon, small_lab: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    answer = cpmon("top", small_lab, "--once", "--format", "json", "--top", 1)
+
+    assert json.loads(answer.out)["interval_end"].startswith("2003-05-06 08:03:00")
+    assert not [*tmp_path.glob("cpmon-top-*")]
+
+
+def test_a_source_that_cannot_be_followed_says_why(cpmon: Cpmon, tmp_path: Path):
+    (tmp_path / "packed").write_bytes(gzip.compress(b"anything"))
+    answer = cpmon("top", tmp_path / "packed", "--once")
+    assert answer.status is Status.USAGE and "is compressed by gzip" in answer.err
+
+
+@pytest.mark.slow
+def test_keys_work_while_data_comes_from_a_pipe(small_lab: Path, tmp_path: Path):
+    command = f"(cat {small_lab}; sleep 60) | {sys.executable} -m cpmon top -"
+    screen = {"COLUMNS": "80", "LINES": "24", "NO_COLOR": "1"}
+    variables = {**os.environ, **screen, "TMPDIR": str(tmp_path)}
+    with Terminal(["sh", "-c", command], variables) as top:
+        top.wait_for("LXWEB001")
+        top.type("2")
+        top.wait_for("LABLX5")
+        assert [*tmp_path.glob("cpmon-top-*")]
+        top.type("q")
+        wait_until(lambda: not [*tmp_path.glob("cpmon-top-*")])

@@ -9,6 +9,7 @@ import json
 import os
 import random
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -21,7 +22,8 @@ import pytest
 from cpmon.core.errors import BusyError, CpmonError
 from cpmon.generate import dump_frames, parse_scenario
 from cpmon.ingest import Code, Landed, following, ingest
-from cpmon.ingest.container.arriving import Arrival, device_arrivals
+from cpmon.ingest.container import arriving
+from cpmon.ingest.container.arriving import SETTLE_S, Arrival, device_arrivals
 from cpmon.ingest.container.source import Device
 from cpmon.ingest.following import Follower, follow
 from cpmon.store import Store, connect
@@ -36,12 +38,14 @@ RELATIONS = ("meta.interval", "interval.useact", "interval.sytprp", "interval.io
 Rows = dict[str, Any]
 
 
-def sets(*ends: int, system: str = "VMTEST", named: bool = True) -> list[bytes]:
+def sets(
+    *ends: int, system: str = "VMTEST", named: bool = True, level: str = "05030000"
+) -> list[bytes]:
     """An interval a minute with a counter that grows; the first one names the system."""
     return [
         interval(
             60 * end,
-            fields("mtrsys", 60 * end, systmid=system, hcpcpeid="05030000")
+            fields("mtrsys", 60 * end, systmid=system, hcpcpeid=level)
             if named and end == ends[0]
             else b"",
             fields("mtrspr", 60 * end, interval=60) if named and end == ends[0] else b"",
@@ -219,6 +223,36 @@ def test_a_clock_that_was_set_back_is_judged_as_in_the_whole(store: Store, tmp_p
     assert relations(store) == relations(ingested(tmp_path, b"".join(chunks)))
 
 
+def test_another_release_in_the_stream_is_read_by_its_own_layouts(store: Store, tmp_path: Path):
+    chunks = [*sets(1, 2, 3), *sets(4, 5, level="06010000")]
+    land(store, live(*chunks))
+
+    assert relations(store) == relations(ingested(tmp_path, b"".join(chunks)))
+
+
+@pytest.mark.slow
+def test_a_pipe_that_stalls_within_a_record_is_read_on(store: Store, tmp_path: Path):
+    pipe, data = tmp_path / "pipe", b"".join(sets(1, 2, 3))
+    os.mkfifo(pipe)
+    cuts = [0, 4096 + 30, len(data) // 2 + 4111, len(data) - 4090, len(data)]
+
+    def write() -> None:
+        with pipe.open("wb") as open_pipe:
+            for begin, end in itertools.pairwise(cuts):
+                open_pipe.write(data[begin:end])
+                open_pipe.flush()
+                time.sleep(2 * SETTLE_S)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    landed = [*follow(pipe, store, idle_s=3 * SETTLE_S)]
+    writer.join()
+
+    assert sum(each.about["intervals"] for each in landed) == 3
+    assert not any(each.findings.counts.keys() - {Code.END_MISSING} for each in landed)
+    assert relations(store) == relations(ingested(tmp_path, data))
+
+
 def test_another_system_in_the_stream_is_another_dump(store: Store):
     chunks = [*sets(1, 2, system="ONE"), *sets(3, 4, system="TWO")]
     with Follower(store, "a.mon") as follower:
@@ -287,6 +321,43 @@ def test_a_file_that_grows_is_followed_to_its_end(store: Store, tmp_path: Path):
 
     assert len(store.dumps()) == 1
     assert [*follow(file, store)] == []
+
+
+@pytest.mark.slow
+def test_room_that_was_made_for_a_file_is_not_its_end(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(arriving, "ZEROS_S", 60.0)  # however busy the machine is
+    file, data = tmp_path / "a.mon", dump(*sets(1, 2, 3))
+    file.touch()
+    os.truncate(file, len(data))
+
+    def copy() -> None:
+        cut = len(data) // 3 // 4096 * 4096
+        for begin, end in ((0, cut), (2 * cut, len(data)), (cut, 2 * cut)):  # in another order
+            with file.open("r+b") as copied:
+                copied.seek(begin)
+                copied.write(data[begin:end])
+            time.sleep(2 * SETTLE_S)
+
+    writer = threading.Thread(target=copy)
+    writer.start()
+    landed = [*follow(file, store)]
+    writer.join()
+
+    assert sum(each.about["intervals"] for each in landed) == 3
+    assert not any(each.findings.counts for each in landed)
+    assert relations(store) == relations(ingested(tmp_path, data))
+
+
+def test_a_file_that_was_followed_to_its_end_is_not_landed_again(store: Store, tmp_path: Path):
+    file = tmp_path / "a.mon"
+    file.write_bytes(dump(*sets(1, 2, 3)))
+    (last,) = follow(file, store)
+
+    again = ingest(file, store)
+    assert again.already and again.system == "VMTEST"
+    assert [dump.dump for dump in store.dumps()] == [last.dump]
 
 
 @pytest.mark.parametrize("way", ["renamed", "emptied"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import subprocess
@@ -13,9 +14,12 @@ from threading import Barrier
 
 import pytest
 
+from cpmon.batch.alerts import Alerts
 from cpmon.cli.main import Status
+from cpmon.config import Settings
 from cpmon.core.sql import text
-from cpmon.ingest import ingest
+from cpmon.ingest import following, ingest
+from cpmon.ingest.following import Follower
 from cpmon.reduce.reductions.reductions import reductions
 from cpmon.store import Store, connect
 from cpmon.store.check import collect_garbage
@@ -25,6 +29,7 @@ from cpmon.store.format.manifest import Manifest
 from tests.batch.fleet import hourly
 from tests.cli import conftest as commands
 from tests.cli.answer import Cpmon
+from tests.ingest.test_following import land, live, relations, sets
 from tests.objects.server import BUCKET, SECRET, Server
 
 pytestmark = pytest.mark.slow
@@ -284,3 +289,23 @@ def test_dumps_of_a_month_are_merged_there(place: str, tmp_path: Path, cpmon: Cp
     assert len({name.split("/")[2] for name in store.files.names("records")}) == 1
     assert not [*store.files.names("staging")]
     assert [cpmon(*question, *words).text for question in questions] == before
+
+
+def test_what_is_followed_lands_there_part_by_part(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(following, "FAN", 3)
+    chunks = [*sets(*range(1, 7)), *sets(1441, 1442, named=False)]
+    there, here = Store(place, create=True), Store(tmp_path / "here", create=True)
+    for store in (there, here):
+        with Follower(store, "a.mon") as follower:  # and is killed
+            assert len([*itertools.islice(follower.follow(live(*chunks)), 4)]) == 4
+        land(Store(store.location), live(*chunks))
+        assert land(Store(store.location), live(*chunks)) == []
+
+    assert relations(Store(place)) == relations(here)
+    told = tmp_path / "alerts.jsonl"
+    told.touch()
+    alerts = Alerts(Store(place), Settings(), told)
+    alerts.catch_up()
+    assert "monitor-gap" in told.read_text()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+import pyarrow as pa
 import pytest
 
 from cpmon.config import Settings
@@ -11,11 +12,11 @@ from cpmon.core.errors import CpmonError
 from cpmon.ingest.following import Follower
 from cpmon.reduce.live import Interval, LiveConnection, intervals_since
 from cpmon.reduce.reductions.reductions import reductions
-from cpmon.reduce.reports.report import report
+from cpmon.reduce.reports.report import US, _from_ends, report
 from cpmon.store import Store, connect
 from tests.ingest.test_following import live, sets
 
-BEGIN = datetime.fromisoformat("2001-12-18 10:00:00")
+BEGIN, MINUTE = datetime.fromisoformat("2001-12-18 10:00:00"), timedelta(minutes=1)
 
 
 def test_what_lands_is_there_at_the_next_question(store: Store):
@@ -31,6 +32,29 @@ def test_what_lands_is_there_at_the_next_question(store: Store):
         first, *_, last = intervals_since(connection, "VMTEST", BEGIN)
     assert first == Interval(BEGIN + timedelta(minutes=1), BEGIN + timedelta(minutes=2))
     assert last.end == BEGIN + timedelta(minutes=4)
+
+
+def test_a_line_begins_where_the_one_before_ends(store: Store):
+    with Follower(store, "a.mon") as follower:
+        assert len([*follower.follow(live(*sets(1, 2, 3, 4)))]) == 4
+    with connect(store, reductions()) as connection:
+        lines = report(connection, "USER_RESOURCE_UTIL", objects={"user": "ALICE"}).for_programs
+        begins, ends = (lines.column(name).to_pylist() for name in ("begin", "end"))
+        assert begins[1:] == ends[:-1]
+        last = report(connection, "USER_RESOURCE_UTIL", objects={"user": "ALICE"}, since=begins[-1])
+    assert last.for_programs.select(["begin", "end"]).to_pylist() == [
+        {"begin": begins[-1], "end": ends[-1]}
+    ]
+
+
+def test_begins_that_clocks_shift_are_ends():
+    ends = pa.array([BEGIN, BEGIN + MINUTE, BEGIN + 2 * MINUTE], US)
+    shifted = timedelta(microseconds=3)
+    begins = pa.array([BEGIN - MINUTE - shifted, BEGIN - shifted, BEGIN + MINUTE / 2], US)
+
+    found = _from_ends(begins, ends, BEGIN - MINUTE).to_pylist()
+    assert found == [BEGIN - MINUTE, BEGIN, BEGIN + MINUTE / 2]
+    assert _from_ends(begins, ends, None).to_pylist()[0] == BEGIN - MINUTE - shifted
 
 
 def test_after_a_failure_it_is_a_new_one(store: Store):

@@ -116,6 +116,11 @@ CASES: list[Case] = [
         "follow DUMP --store OUT --webhook http://127.0.0.1:9/",
         "follow DUMP --store OUT --webhook http://127.0.0.1:9/ --alerts OUT.alerts",
     ),
+    (
+        "a SOURCE is shown without a store: leave --store out",
+        "top DUMP --once --store LAB",
+        "top DUMP --once",
+    ),
     ("--format is of --once", "top --format json --store LAB", "top --once --store LAB"),
     (
         "the screen needs a terminal: add --once to print the last interval",
