@@ -18,6 +18,7 @@ from datetime import UTC, datetime
 import duckdb
 import numpy as np
 
+from ...core.grace_period import GRACE
 from ...core.text import counted
 from ...store.connection import Connection, point
 from ...store.measured.runs import Run
@@ -188,7 +189,8 @@ def _verdicts(
     runs = []
     for name, scope in times:
         assert scope.system and scope.since and scope.until
-        begin, end = (bound.replace(tzinfo=UTC) for bound in (scope.since, scope.until))
+        # A run has the intervals that end in it but for the grace period, a scope exactly those.
+        begin, end = (each.replace(tzinfo=UTC) - GRACE for each in (scope.since, scope.until))
         runs.append(Run(name, scope.system, begin, end).text())
     con.measure(runs)
     point(con, Scope(span.system))
