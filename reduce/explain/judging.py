@@ -67,12 +67,13 @@ class Judged:
     """The lines of all series.
 
     Attributes:
-        tested: number of series that were tested. notes: on what could not be, or is not shown.
+        looked_at: number of series with values in span and baseline.
+        notes: on what could not be judged, or is not shown.
     """
 
     lines: list[Line]
     worst: Worst | None
-    tested: int
+    looked_at: int
     notes: list[str]
 
 
@@ -93,17 +94,17 @@ def judge(con: duckdb.DuckDBPyConnection, span: Scope, baseline: Baseline | None
             worst = _worst(seen, sides[-1] if base.times.size else None)
     scales = Scales(sides)
     verdicts = _verdicts(con, span, baseline)
-    lines, tested = list[Line](), 0
+    lines, looked_at = list[Line](), 0
     for is_of_objects in (False, True):
         family = [side for side in sides if bool(side.subject.noun) is is_of_objects]
         tests = _Tests(family, verdicts, unproven=not baseline.by_time)
         lines += (_line(*test, sides, scales) for test in tests.lines())
-        tested += tests.count
+        looked_at += tests.count
     for side in sides:
         lines += _presences(side, scales)
         lines += _changed_settings(side, scales)
     shown, hidden = _shown(lines, sides)
-    return Judged(shown, worst, tested, [*hidden, *_unseen(sides, empty)])
+    return Judged(shown, worst, looked_at, [*hidden, *_unseen(sides, empty)])
 
 
 def _read(
@@ -202,7 +203,7 @@ def _verdicts(
 class _Tests:
     """A family of tests: the values of all metrics of some subjects.
 
-    `count` is the number of those that could be tested.
+    `count` is the number of those with values in span and baseline.
     """
 
     def __init__(
@@ -224,7 +225,7 @@ class _Tests:
             + [side.departures[m.name].p for side in family for m in side.subject.judged]
         )
         tested = p[~np.isnan(p)]
-        self.count = tested.size
+        self.count = sum(_both(side, m) for side in family for m in side.subject.judged)
         order = np.argsort(tested)
         self._sorted = tested[order]
         self._adjusted: Array = np.array(adjusted(self._sorted.tolist()))
@@ -241,6 +242,12 @@ class _Tests:
                 p = math.nan if compared is None else compared
             if proven or self._unproven:
                 yield side, metric, n, p, proven
+
+
+def _both(side: Compared, metric: Metric) -> int:
+    """Number of objects with values of a metric in span and baseline."""
+    found = side.departures[metric.name]
+    return int(np.count_nonzero(~np.isnan(found.value - found.usual)))
 
 
 def _is_large(side: Compared, metric: Metric) -> Mask:
@@ -403,10 +410,7 @@ def _unseen(sides: Sequence[Compared], empty: Sequence[str]) -> Iterator[str]:
     if empty:
         yield f"Not looked at, for lack of records: {', '.join(empty)}."
     blank = [
-        metric.title
-        for side in sides
-        for metric in side.subject.judged
-        if np.isnan(side.departures[metric.name].value - side.departures[metric.name].usual).all()
+        metric.title for side in sides for metric in side.subject.judged if not _both(side, metric)
     ]
     if blank:
         titles = ", ".join(dict.fromkeys(blank))

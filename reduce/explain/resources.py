@@ -96,7 +96,7 @@ class Scales:
             found["slots"] = share / 100
         found |= self._of_storage()
         if "processors" in found:
-            found |= dict.fromkeys(("work", "machine"), found["processors"])
+            found |= dict.fromkeys(("work", "machine", "master"), found["processors"])
             whole = self._sum("system_summary_by_time", "total_util")
             for resource, metric, subject in (
                 ("cp", "cp_util", "system_summary_by_time"),

@@ -173,13 +173,15 @@ def test_the_regression_pair_names_moves_below_2g_and_diagnose_44(regress: Conne
     moves, diagnoses = lines["system", "move_2g_rate"], lines["DIAGNOSE 44", "diagnose_rate"]
     assert moves.value == 0 and moves.usual and moves.usual > 9
     assert diagnoses.change_percent == pytest.approx(-85.7, abs=0.2)
-    assert names(found, 1) == [("system", "move_2g_rate")]
+    # What the normal path lost, the fast path got.
+    assert lines["DIAGNOSE 44 fast", "diagnose_rate"].presence == "new"
+    assert not moves.proven  # three intervals
 
 
 @pytest.mark.long
 def test_the_base_run_can_be_named(regress: Connection) -> None:
     found = explain(regress, run="VSE520", base="VSE510")
-    assert names(found, 1) == [("system", "move_2g_rate")]
+    assert ("system", "move_2g_rate") in names(found)
     with pytest.raises(CpmonError, match="there is no run"):
         explain(regress, run="VSE520", base="VSE511")
 
@@ -231,9 +233,9 @@ def test_the_timer_pair_names_the_master_processor(tmp_path: Path) -> None:
 
 
 def test_what_a_metric_rests_on_is_a_record_of_its_reduction() -> None:
-    for subject in subjects():
+    for subject in (each for each in subjects() if each.rests):
         assert subject.rests.keys() <= {metric.name for metric in subject.metrics}
-        assert {record.lower() for record in subject.rests.values()} <= tables_of(subject.view)
+        assert {record.lower() for record in subject.rests.values()} <= tables_of(subject.name)
 
 
 def test_an_object_with_an_unknown_value_contributes_nothing(tmp_path: Path) -> None:

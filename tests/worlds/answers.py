@@ -194,14 +194,14 @@ SYSTEM = ("SYSTEM_SUMMARY_BY_TIME", "SYSTEM_SUMMARY2_BY_TIME", "PAGING_BY_TIME")
 def series_of_explain(con: Connection, world: World, truth: Truth, outcome: Outcome) -> None:
     """Hold the values that `explain` judges, by turns of subjects."""
     of_view = _of_view()
-    able = [subject for subject in subjects() if subject.view in of_view]
+    able = [subject for subject in subjects() if subject.name in of_view]
     subject = able[world.seed // len(WAYS) % len(able)]
     point(con, Scope(world.name))
     rows = pl.from_arrow(read_rows(con, subject, Scope(world.name)))
     assert isinstance(rows, pl.DataFrame)
     rows = rows.join(truth["system"].select("interval_end"), on="interval_end")
     for metric in subject.metrics:
-        figure = _figure_of(of_view[subject.view], metric.name)
+        figure = _figure_of(of_view[subject.name], metric.name)
         if figure is None or figure.truth not in truth:
             continue
         said = rows.with_columns(pl.col(metric.name) / metric.scale)
@@ -211,7 +211,7 @@ def series_of_explain(con: Connection, world: World, truth: Truth, outcome: Outc
             said = said.with_columns(first.alias(key))
         true = expected(truth, figure, ["interval_end"])
         assert true is not None
-        shown = replace(reports()[of_view[subject.view]], name="series of explain")
+        shown = replace(reports()[of_view[subject.name]], name="series of explain")
         compare(world, shown, figure, said.drop_nulls(metric.name), true, outcome)
 
 
@@ -263,7 +263,7 @@ def _explained_figure(line: Line) -> Figure | None:
     noun = "" if line.kind == "metric" else line.object.partition(" ")[0]
     for subject in subjects():
         if subject.noun == noun and line.metric in subject.metrics:
-            return _figure_of(_of_view().get(subject.view, ""), line.name)
+            return _figure_of(_of_view().get(subject.name, ""), line.name)
     return None
 
 
