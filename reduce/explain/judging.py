@@ -27,7 +27,7 @@ from ..compare.run_comparison import LARGE_PERCENT, Verdict, compare_runs
 from ..metrics import Metric
 from ..statistics import Array, adjusted
 from .baseline import Baseline
-from .departure import Mask, departures
+from .departure import SERIES, Mask, departures
 from .line import Contributor, Line
 from .resources import Compared, Scales
 from .series import Series, read_rows, series_of, subjects
@@ -41,8 +41,7 @@ PART = 0.02
 MOST_OBJECTS = 3
 """Objects of a kind that have lines, and contributors named for a metric."""
 RARE = 0.05
-"""An object that was there in less of the intervals is new, or an event; in less of them away, it
-was always there."""
+"""An object or a setting that was away, or different, in less of the intervals was always there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,9 +182,8 @@ def _verdicts(
     con: duckdb.DuckDBPyConnection, span: Scope, baseline: Baseline
 ) -> dict[str, tuple[bool, float | None]]:
     """Metric of the system -> whether `cpmon compare` calls it a change, and its adjusted p."""
-    if baseline.shift is None:
+    if baseline.shift is None or not isinstance(con, Connection):
         return {}
-    assert isinstance(con, Connection)
     times = (("span", span), ("base", baseline.scope))
     runs = []
     for name, scope in times:
@@ -321,7 +319,7 @@ def _presences(side: Compared, scales: Scales) -> Iterator[Line]:
     """Lines of objects that are new, or gone, with what they used of the resource that it hit."""
     if not side.subject.noun:
         return
-    is_new = (side.before < RARE) & (side.after > 0)
+    is_new = (side.before < SERIES) & (side.after > 0)
     is_gone = (side.before > 1 - RARE) & ~side.stays
     metrics = [m for m in side.subject.metrics if m.name in side.subject.resources]
     amounts = {m.name: np.nan_to_num(side.amounts(m.name)) for m in metrics}
@@ -378,7 +376,9 @@ def _shown(lines: Sequence[Line], sides: Sequence[Compared]) -> tuple[list[Line]
 
     An object that a heavier line names as a contributor has no line of its own.
     """
-    resource_of = {m: r for side in sides if not side.subject.noun for m, r in _resources(side)}
+    resource_of: dict[str, str] = {}
+    for side in (side for side in sides if not side.subject.noun):
+        resource_of |= side.subject.resources
     named: dict[str, float] = {}
     for line in lines:
         for each in line.contributors:
@@ -400,10 +400,6 @@ def _shown(lines: Sequence[Line], sides: Sequence[Compared]) -> tuple[list[Line]
         for (noun, what), group in by_metric.items()
         if len(group) > MOST_OBJECTS
     ]
-
-
-def _resources(side: Compared) -> Iterator[tuple[str, str]]:
-    yield from side.subject.resources.items()
 
 
 def _unseen(sides: Sequence[Compared], empty: Sequence[str]) -> Iterator[str]:

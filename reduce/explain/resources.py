@@ -91,7 +91,7 @@ class Scales:
             waits = np.nanmean(side.amounts("wait_util"), axis=1)
             found["processors"] = float(1 - np.nanmin(waits) / 100)
         if (share := self._level("dasd_by_activity", "busy_util")) is not None:
-            found["disks"] = share / 100
+            found |= dict.fromkeys(("disks", "cache"), share / 100)
         if (share := self._level("page_volumes", "used_share")) is not None:
             found["slots"] = share / 100
         found |= self._of_storage()
