@@ -52,10 +52,11 @@ def command(
 ) -> None:
     """Explain what was different in an interval or a span of time.
 
-    Compares the metrics of the system and of its users, classes, devices, partitions and
-    locks with the time before it, the same hours of other days, or a named run; prints which
-    left their range, who contributed, and which events and exceptions stood near, by weight. What
-    could not be looked at is named. A run without a time is compared with its base run.
+    Compares the system and its users, classes, devices, partitions and locks with the time before
+    it, the same hours of other days, the week before, or a named run; prints what is new or gone,
+    which metrics left their range, who contributed, and which events and exceptions stood near, by
+    weight. What could not be looked at is named. A run without a time is compared with its base
+    run, a span of more than 23 hours with the week before.
 
     \b
     Examples:

@@ -89,7 +89,7 @@ def _weeks_before(con: duckdb.DuckDBPyConnection, span: Scope) -> Baseline | Non
     assert span.since and span.until
     weeks = -(-(span.until - span.since) // WEEK)
     shift = weeks * WEEK
-    scope = Scope(span.system, span.since - shift, span.until - shift)
+    scope = Scope(span.system, *bounds_of_ends(span.since - shift, span.until - shift))
     if count_intervals(con, scope) < FEWEST:
         return None
     text = f"the same time {'a week' if weeks == 1 else counted(weeks, 'week')} before"

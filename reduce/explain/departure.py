@@ -113,8 +113,9 @@ def departures(
 
 
 def _means(base: Array, span: Array, times: tuple[Array, Array], shift: float | None) -> Departures:
-    """The means of both times; tested if there are enough pairs of intervals."""
-    usual, value = np.nanmean(base, axis=1), np.nanmean(span, axis=1)
+    """Both times; tested if there are enough pairs of intervals."""
+    usual = _medians(base) if shift is None else np.nanmean(base, axis=1)
+    value = np.nanmean(span, axis=1)
     low, high = np.nanmin(base, axis=1), np.nanmax(base, axis=1)
     counts = np.count_nonzero(~np.isnan(base), axis=1).astype(float)
     p = np.full(len(base), np.nan)

@@ -94,7 +94,7 @@ def explain(  # noqa: PLR0913 - each is an option of the command
     notes = (*_span_notes(con, span, counts, baseline), *judged.notes, *remarks)
     lines.sort(key=lambda line: (-line.weight, line.kind, line.what, line.object))
     return Explanation(
-        system, run, span, counts, baseline, judged.worst, tuple(lines), judged.tested, notes
+        system, run, span, counts, baseline, judged.worst, tuple(lines), judged.looked_at, notes
     )
 
 

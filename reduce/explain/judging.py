@@ -18,6 +18,7 @@ from datetime import UTC, datetime
 import duckdb
 import numpy as np
 
+from ...core.grace_period import GRACE
 from ...core.text import counted
 from ...store.connection import Connection, point
 from ...store.measured.runs import Run
@@ -26,7 +27,7 @@ from ..compare.run_comparison import LARGE_PERCENT, Verdict, compare_runs
 from ..metrics import Metric
 from ..statistics import Array, adjusted
 from .baseline import Baseline
-from .departure import Mask, departures
+from .departure import SERIES, Mask, departures
 from .line import Contributor, Line
 from .resources import Compared, Scales
 from .series import Series, read_rows, series_of, subjects
@@ -40,8 +41,7 @@ PART = 0.02
 MOST_OBJECTS = 3
 """Objects of a kind that have lines, and contributors named for a metric."""
 RARE = 0.05
-"""An object that was there in less of the intervals is new, or an event; in less of them away, it
-was always there."""
+"""An object or a setting that was away, or different, in less of the intervals was always there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +66,13 @@ class Judged:
     """The lines of all series.
 
     Attributes:
-        tested: number of series that were tested. notes: on what could not be, or is not shown.
+        looked_at: number of series with values in span and baseline.
+        notes: on what could not be judged, or is not shown.
     """
 
     lines: list[Line]
     worst: Worst | None
-    tested: int
+    looked_at: int
     notes: list[str]
 
 
@@ -92,17 +93,17 @@ def judge(con: duckdb.DuckDBPyConnection, span: Scope, baseline: Baseline | None
             worst = _worst(seen, sides[-1] if base.times.size else None)
     scales = Scales(sides)
     verdicts = _verdicts(con, span, baseline)
-    lines, tested = list[Line](), 0
+    lines, looked_at = list[Line](), 0
     for is_of_objects in (False, True):
         family = [side for side in sides if bool(side.subject.noun) is is_of_objects]
         tests = _Tests(family, verdicts, unproven=not baseline.by_time)
         lines += (_line(*test, sides, scales) for test in tests.lines())
-        tested += tests.count
+        looked_at += tests.count
     for side in sides:
         lines += _presences(side, scales)
         lines += _changed_settings(side, scales)
     shown, hidden = _shown(lines, sides)
-    return Judged(shown, worst, tested, [*hidden, *_unseen(sides, empty)])
+    return Judged(shown, worst, looked_at, [*hidden, *_unseen(sides, empty)])
 
 
 def _read(
@@ -181,14 +182,14 @@ def _verdicts(
     con: duckdb.DuckDBPyConnection, span: Scope, baseline: Baseline
 ) -> dict[str, tuple[bool, float | None]]:
     """Metric of the system -> whether `cpmon compare` calls it a change, and its adjusted p."""
-    if baseline.shift is None:
+    if baseline.shift is None or not isinstance(con, Connection):
         return {}
-    assert isinstance(con, Connection)
     times = (("span", span), ("base", baseline.scope))
     runs = []
     for name, scope in times:
         assert scope.system and scope.since and scope.until
-        begin, end = (bound.replace(tzinfo=UTC) for bound in (scope.since, scope.until))
+        # A run has the intervals that end in it but for the grace period, a scope exactly those.
+        begin, end = (each.replace(tzinfo=UTC) - GRACE for each in (scope.since, scope.until))
         runs.append(Run(name, scope.system, begin, end).text())
     con.measure(runs)
     point(con, Scope(span.system))
@@ -200,7 +201,7 @@ def _verdicts(
 class _Tests:
     """A family of tests: the values of all metrics of some subjects.
 
-    `count` is the number of those that could be tested.
+    `count` is the number of those with values in span and baseline.
     """
 
     def __init__(
@@ -222,7 +223,7 @@ class _Tests:
             + [side.departures[m.name].p for side in family for m in side.subject.judged]
         )
         tested = p[~np.isnan(p)]
-        self.count = tested.size
+        self.count = sum(_both(side, m) for side in family for m in side.subject.judged)
         order = np.argsort(tested)
         self._sorted = tested[order]
         self._adjusted: Array = np.array(adjusted(self._sorted.tolist()))
@@ -239,6 +240,12 @@ class _Tests:
                 p = math.nan if compared is None else compared
             if proven or self._unproven:
                 yield side, metric, n, p, proven
+
+
+def _both(side: Compared, metric: Metric) -> int:
+    """Number of objects with values of a metric in span and baseline."""
+    found = side.departures[metric.name]
+    return int(np.count_nonzero(~np.isnan(found.value - found.usual)))
 
 
 def _is_large(side: Compared, metric: Metric) -> Mask:
@@ -312,7 +319,7 @@ def _presences(side: Compared, scales: Scales) -> Iterator[Line]:
     """Lines of objects that are new, or gone, with what they used of the resource that it hit."""
     if not side.subject.noun:
         return
-    is_new = (side.before < RARE) & (side.after > 0)
+    is_new = (side.before < SERIES) & (side.after > 0)
     is_gone = (side.before > 1 - RARE) & ~side.stays
     metrics = [m for m in side.subject.metrics if m.name in side.subject.resources]
     amounts = {m.name: np.nan_to_num(side.amounts(m.name)) for m in metrics}
@@ -369,7 +376,9 @@ def _shown(lines: Sequence[Line], sides: Sequence[Compared]) -> tuple[list[Line]
 
     An object that a heavier line names as a contributor has no line of its own.
     """
-    resource_of = {m: r for side in sides if not side.subject.noun for m, r in _resources(side)}
+    resource_of: dict[str, str] = {}
+    for side in (side for side in sides if not side.subject.noun):
+        resource_of |= side.subject.resources
     named: dict[str, float] = {}
     for line in lines:
         for each in line.contributors:
@@ -393,18 +402,11 @@ def _shown(lines: Sequence[Line], sides: Sequence[Compared]) -> tuple[list[Line]
     ]
 
 
-def _resources(side: Compared) -> Iterator[tuple[str, str]]:
-    yield from side.subject.resources.items()
-
-
 def _unseen(sides: Sequence[Compared], empty: Sequence[str]) -> Iterator[str]:
     if empty:
         yield f"Not looked at, for lack of records: {', '.join(empty)}."
     blank = [
-        metric.title
-        for side in sides
-        for metric in side.subject.judged
-        if np.isnan(side.departures[metric.name].value - side.departures[metric.name].usual).all()
+        metric.title for side in sides for metric in side.subject.judged if not _both(side, metric)
     ]
     if blank:
         titles = ", ".join(dict.fromkeys(blank))

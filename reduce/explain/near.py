@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -41,13 +41,13 @@ def with_exceptions(
         con, system=span.system, since=span.since, until=span.until, settings=settings
     )
     before = baseline.scope.since if baseline and baseline.trend else None
-    result, lasting = list(lines), list[str]()
+    result, lasting = list(lines), Counter[str]()
     for row in found.table.to_pylist():
         # That the system was not measured between two runs is no news.
         if row["rule"] == "monitor-gap" and not (baseline is None or baseline.by_time):
             continue
         if before is not None and row["first_interval"] < before:
-            lasting.append(f"{row['title']} ({row['object']})")
+            lasting[row["title"]] += 1
             continue
         line = Line(
             kind="exception",
@@ -61,7 +61,8 @@ def with_exceptions(
             last=row["last_interval"],
         )
         _add(result, line, row["title"])
-    notes = [f"Since before the baseline: {', '.join(dict.fromkeys(lasting))}."] if lasting else []
+    old = ", ".join(f"{title} ({count})" for title, count in lasting.items())
+    notes = [f"Exceptions that began before the baseline: {old}."] if old else []
     if unseen := [rule.id for rule, _ in found.unseen]:
         notes.append(f"Exceptions not judged, for lack of records: {', '.join(unseen)}.")
     return result, notes

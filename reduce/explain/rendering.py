@@ -71,7 +71,7 @@ def render_explanation(
     title = _title(explanation, zone)
     rows = list(_rows(explanation, most, zone))
     grid = [row.joined() for row in rows]
-    if format == "text":
+    if format in ("table", "text"):
         columns = list(zip(_HEAD, *grid, strict=True))[2:]
         numbers = sum(max(map(len, column)) for column in columns)
         width = max(_WIDTH - _OBJECT_WIDTH - numbers - _GAPS, _LEAST_WIDTH)

@@ -91,12 +91,12 @@ class Scales:
             waits = np.nanmean(side.amounts("wait_util"), axis=1)
             found["processors"] = float(1 - np.nanmin(waits) / 100)
         if (share := self._level("dasd_by_activity", "busy_util")) is not None:
-            found["disks"] = share / 100
+            found |= dict.fromkeys(("disks", "cache"), share / 100)
         if (share := self._level("page_volumes", "used_share")) is not None:
             found["slots"] = share / 100
         found |= self._of_storage()
         if "processors" in found:
-            found |= dict.fromkeys(("work", "machine"), found["processors"])
+            found |= dict.fromkeys(("work", "machine", "master"), found["processors"])
             whole = self._sum("system_summary_by_time", "total_util")
             for resource, metric, subject in (
                 ("cp", "cp_util", "system_summary_by_time"),

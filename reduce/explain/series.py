@@ -48,7 +48,7 @@ class Subject:
     noun: str
     object: str
     metrics: tuple[Metric, ...]
-    resources: Mapping[str, str]
+    resources: dict[str, str]
     whole: Mapping[str, tuple[tuple[str, str], ...]]
     times: Mapping[str, str]
     states: frozenset[str]

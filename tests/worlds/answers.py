@@ -244,6 +244,9 @@ def _hold_explained(
     for key in figure.keys.split()[:1]:
         true = true.filter(pl.col(key) == (int(*object_, 16) if key == "device" else object_[0]))
     end, scope = pl.col("interval_end"), found.baseline.scope
+    if line.presence:
+        _hold_presence(world, truth, figure, line, found, outcome)
+        return
     seen = true.filter(end > found.span.since, end <= found.span.until)
     base = true.filter(end > scope.since, end <= scope.until)
     column, usual = column_of(reports()[figure.report], figure.column), base["true"]
@@ -257,6 +260,26 @@ def _hold_explained(
         where = f"{found.span.until} {line.object}"
         wrong = Wrong(world, f"explain {word}", where, figure.column, said, value)
         outcome.add(wrong, column, whole=rows["whole"].all(), doubted=False)
+
+
+def _hold_presence(
+    world: World, truth: Truth, figure: Figure, line: Line, found: Explanation, outcome: Outcome
+) -> None:
+    """Hold that an object is new, or gone: it did not exist in the baseline, or at the end."""
+    assert found.baseline is not None
+    name = line.object.split(" ")[1]
+    key = figure.keys.split()[0]
+    own = pl.col(key) == (int(name, 16) if key == "device" else name)
+    scope, end = found.baseline.scope, pl.col("interval_end")
+    inside = (end > scope.since) & (end <= scope.until)
+    if line.presence == "gone":
+        inside = end == found.span.until
+    existed = truth[figure.truth].filter(own, inside, pl.col("at_end")).height > 0
+    wrong = Wrong(
+        world, f"explain {line.presence}", line.object, figure.column, float(existed), 0.0
+    )
+    column = column_of(reports()[figure.report], figure.column)
+    outcome.add(wrong, column, whole=True, doubted=False)
 
 
 def _explained_figure(line: Line) -> Figure | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -109,57 +110,85 @@ class Cause:
     until: datetime
 
 
-def _event(kind: str, at: int, **keys: Any) -> dict[str, Any]:
-    return {"kind": kind, "at_s": at, **keys}
+@dataclass(frozen=True)
+class _Place:
+    """What a cause may hit: sizes of the world, a guest and a disk of it, and when."""
+
+    rng: random.Random
+    at: int
+    lasts: int
+    size: dict[str, Any]
+    guest: str
+    disk: str
+
+    def last_guests(self, count: int) -> list[str]:
+        """The guests that log on when the cause comes."""
+        return [f"LINUX{self.size['guests'] - n:03d}" for n in range(count)]
+
+    def event(self, kind: str, **keys: Any) -> dict[str, Any]:
+        """An event at the moment of the cause, as long as it."""
+        return {"kind": kind, "at_s": self.at, "lasts_s": self.lasts, **keys}
 
 
-def _planted(
-    kind: str, rng: random.Random, at: int, lasts: int, size: dict[str, Any]
-) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
-    """The events of a cause, and what names it."""
-    guest = f"LINUX{rng.randrange(1, size['guests'] - 3):03d}"
-    disk = rng.randrange(size["disks"])
-    match kind:
-        case "loop":
-            user = rng.choice([guest, f"CMS{rng.randrange(1, size['staff']):05d}"])
-            return [_event("runaway", at, lasts_s=lasts, users=user)], (user,)
-        case "storm":
-            new = [f"LINUX{size['guests'] - n:03d}" for n in range(4)]
-            return [_event("logon", at, users=" ".join(new))], tuple(new)
-        case "slow disk":
-            device = f"{0x0B00 + disk:04X}"
-            factor = rng.uniform(3, 10)
-            return [_event("slow", at, lasts_s=lasts, device=device, factor=factor)], (device,)
-        case "cap lowered":
-            weight = round(size["weight"] * rng.uniform(0.3, 0.6))
-            return [_event("weight", at, name="LP1", weight=weight)], ("LP1",)
-        case "lock":
-            lock = rng.choice(["SRMSLOCK", "HCPTRQLK", "RSAAVLLK", "FSDVMLK", "RCCSFQL"])
-            percent = rng.uniform(10, 60)
-            return [_event("contention", at, lasts_s=lasts, name=lock, cpu_percent=percent)], (
-                lock,
-            )
-        case "guest added":
-            new = f"LINUX{size['guests']:03d}"
-            return [_event("logon", at, users=new)], (new,)
-        case "guest gone":
-            return [_event("logoff", at, users=guest)], (guest,)
-        case "page volume full":
-            device = f"0A0{rng.randrange(3)}"
-            return [_event("full", at, lasts_s=lasts, device=device)], (device,)
-        case "path lost":
-            path = rng.choice(["3A", "4A", "5A"])
-            return [_event("path-off", at, name=path)], (f"path {path}",)
-        case "processor varied off":
-            processor = rng.randrange(1, size["processors"])
-            return [_event("vary-off", at, processor=processor)], (f"{processor}",)
-    return [], ()
+_Planted = tuple[dict[str, Any], tuple[str, ...]]
+"""An event, and texts of which one names it."""
 
 
-KINDS = (
-    *("loop", "storm", "slow disk", "cap lowered", "lock", "guest added", "guest gone"),
-    *("page volume full", "path lost", "processor varied off"),
-)
+def _loop(place: _Place) -> _Planted:
+    staff = f"CMS{place.rng.randrange(1, place.size['staff']):05d}"
+    user = place.rng.choice([place.guest, staff])
+    return place.event("runaway", users=user), (user,)
+
+
+def _arrival(place: _Place, count: int) -> _Planted:
+    new = place.last_guests(count)
+    return place.event("logon", users=" ".join(new)), tuple(new)
+
+
+def _slow(place: _Place) -> _Planted:
+    factor = place.rng.uniform(3, 10)
+    return place.event("slow", device=place.disk, factor=factor), (place.disk,)
+
+
+def _cap(place: _Place) -> _Planted:
+    weight = round(place.size["weight"] * place.rng.uniform(0.3, 0.6))
+    return place.event("weight", name="LP1", weight=weight), ("LP1",)
+
+
+def _lock(place: _Place) -> _Planted:
+    lock = place.rng.choice(["SRMSLOCK", "HCPTRQLK", "RSAAVLLK", "FSDVMLK", "RCCSFQL"])
+    percent = place.rng.uniform(10, 60)
+    return place.event("contention", name=lock, cpu_percent=percent), (lock,)
+
+
+def _full(place: _Place) -> _Planted:
+    device = f"0A0{place.rng.randrange(3)}"
+    return place.event("full", device=device), (f"page volume {device}",)
+
+
+def _path(place: _Place) -> _Planted:
+    path = place.rng.choice(["3A", "4A", "5A"])
+    return place.event("path-off", name=path), (f"channel path {path}",)
+
+
+def _processor(place: _Place) -> _Planted:
+    number = place.rng.randrange(1, place.size["processors"])
+    return place.event("vary-off", processor=number), (f"processor {number}",)
+
+
+KINDS: dict[str, Callable[[_Place], _Planted]] = {
+    "loop": _loop,
+    "storm": lambda place: _arrival(place, 4),
+    "slow disk": _slow,
+    "cap lowered": _cap,
+    "lock": _lock,
+    "guest added": lambda place: _arrival(place, 1),
+    "guest gone": lambda place: (place.event("logoff", users=place.guest), (place.guest,)),
+    "page volume full": _full,
+    "path lost": _path,
+    "processor varied off": _processor,
+}
+"""Causes by name."""
 
 
 def cause_world(kind: str, seed: int) -> Cause:
@@ -184,12 +213,14 @@ def cause_world(kind: str, seed: int) -> Cause:
         size["central_mib"] = round(kept * 200 * 1.15) + 256
     at = SECONDS * rng.randrange(80, 105) + rng.randrange(SECONDS)
     lasts = SECONDS * rng.randrange(6, 14)
-    events, objects = _planted(kind, rng, at, lasts, size)
+    guest = f"LINUX{rng.randrange(1, size['guests'] - 3):03d}"
+    place = _Place(rng, at, lasts, size, guest, f"{0x0B00 + rng.randrange(size['disks']):04X}")
+    event, objects = KINDS[kind](place) if kind in KINDS else ({}, ())
     text = SYSTEM.format(
         **size, intervals=INTERVALS, seconds=SECONDS, start=START.isoformat().replace("+00:00", "Z")
     )
-    for each in events:
-        text += "\n[[events]]\n" + "".join(f"{k} = {json.dumps(v)}\n" for k, v in each.items())
+    if event:
+        text += "\n[[events]]\n" + "".join(f"{k} = {json.dumps(v)}\n" for k, v in event.items())
     first = at // SECONDS + 1
     length = 1 if rng.random() < 0.3 else lasts // SECONDS - 2
     since = START + timedelta(seconds=first * SECONDS + 2)

@@ -277,6 +277,25 @@ KINDS = {
     "runaway": lambda r: [
         {"kind": "runaway", "at_s": _second(r), "lasts_s": 100, "users": r.choice(USERS)}
     ],
+    "slow": lambda r: [
+        {
+            "kind": "slow",
+            "at_s": _second(r),
+            "lasts_s": 100,
+            "device": r.choice(DISKS),
+            "factor": r.choice([3, 8]),
+        }
+    ],
+    "contention": lambda r: [
+        {
+            "kind": "contention",
+            "at_s": _second(r),
+            "lasts_s": 100,
+            "name": r.choice(["SRMSLOCK", "FSDVMLK"]),
+            "cpu_percent": 30,
+        }
+    ],
+    "path": lambda r: _pair(r, "path-off", "path-on", name=r.choice(["1A", "3A"])),
     "interval": lambda r: [
         {"kind": "interval", "at_s": _inside(r), "interval_s": r.choice([30, 120])}
     ],
