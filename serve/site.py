@@ -7,8 +7,10 @@
 /chart.csv, /report.csv?run=R&report=N    a chart or report as a file: csv, json, xlsx, png
 /explain?run=R&since=...&until=...        what was different in a span
 /objects?system=S                         the objects of a system, as JSON
+/tables, /tables?table=T, /names          tables, queries, columns with their meaning
 /points?run=R&from=...&to=...             points of the charts of a page in a span, as JSON
-/query?sql=..., /query.csv, /query.xlsx   SQL, its rows and chart, or all rows as a file
+/query?sql=..., /query?name=...           SQL or a query by its name: rows, chart
+/query.csv?sql=..., json, xlsx, png       all rows as a file, or the chart
 /vega-1.9.0.js                            the runtime of interactive charts
 """
 
@@ -17,11 +19,13 @@ from __future__ import annotations
 import asyncio
 import gzip
 import re
+import time
 import zlib
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from functools import partial
+from io import BytesIO
 from itertools import groupby
 from pathlib import Path
 from typing import IO, TypeVar
@@ -41,6 +45,7 @@ from ..config import Settings
 from ..config.moments import find_zone
 from ..core.errors import BusyError, CpmonError, NothingToReportError, UnreadableError
 from ..core.memory import memory_error
+from ..queries import Param, bound, params_of, query
 from ..reduce.page.content import Window, by_day, plain_name, read_content, windows
 from ..reduce.page.drawing import Figure
 from ..reduce.page.levels import read_levels
@@ -72,12 +77,13 @@ from .addresses import (
     selection,
     span,
 )
-from .answer import FILES, read_answer, write_answer
+from .answer import FILES, draw_answer, read_answer, write_answer
 from .charts import BEFORE, draw, metric_headings
 from .downloads import write_download
 from .explained import explained_page
 from .navigation import clocks, served
 from .objects import objects_of_system
+from .tables import table_columns, tables_page
 from .work import POLL_S, Cache, Gone, Job, ReaderLeft, Work
 
 Result = TypeVar("Result")
@@ -139,6 +145,8 @@ class Site:
             ("/page", partial(self._cached, "page", WINDOW)),
             ("/object", partial(self._cached, "object", OBJECT)),
             ("/points", partial(self._cached, "points", (*WINDOW, *ZOOM))),
+            ("/tables", partial(self._cached, "tables", ("table",))),
+            ("/names", partial(self._cached, "names", ())),
             ("/objects", partial(self._cached, "objects", ("system",))),
             ("/explain", partial(self._cached, "explain", WINDOW)),
             ("/chart", partial(self._cached, "chart", (*CHART, *WINDOW))),
@@ -165,30 +173,42 @@ class Site:
 
     async def query(self, request: Request) -> Response:
         """The box for SQL, with the answer of its text; a link of another site only fills it."""
-        sql, answer, error = request.query_params.get("sql", ""), None, None
-        is_foreign = _is_foreign(request)
-        if sql.strip() and not is_foreign:
-            try:
+        answer, error, begun = None, None, time.monotonic()
+        asked, is_foreign = Question(request.query_params.get("sql", "")), _is_foreign(request)
+        try:
+            asked = _question(request)
+            if asked.sql.strip() and not is_foreign:
                 answer = await self._asked(
-                    sql, lambda parts, job: read_answer(parts, job.check), request
+                    asked, lambda parts, job: read_answer(parts, job.check), request
                 )
-            except CpmonError as raised:
-                error = raised
-        page = rendered("query.html", sql=sql, answer=answer, error=error, filled=is_foreign)
+        except CpmonError as raised:
+            error = raised
+        page = rendered(
+            "query.html",
+            asked=asked,
+            answer=answer,
+            error=error,
+            filled=is_foreign,
+            seconds=time.monotonic() - begun,
+        )
         return _html(page, _status(error) if error else 200)
 
     async def file(self, request: Request) -> Response:
         """The answer of some SQL as a file."""
-        format, sql = request.path_params["format"], request.query_params.get("sql", "")
-        if format not in FILES:
+        format = request.path_params["format"]
+        if format not in {*FILES, *PICTURES}:
             raise HTTPException(404)
         if _is_foreign(request):
             return await self.query(request)
-        file = await self._asked(
-            sql, lambda parts, job: write_answer(parts, format, job.check), request
-        )
+
+        def write(parts: Iterator[pa.Table], job: Job) -> IO[bytes]:
+            if format in PICTURES:
+                return BytesIO(draw_answer(parts, job.check))
+            return write_answer(parts, format, job.check)
+
+        file = await self._asked(_question(request), write, request)
         headers = {"Content-Disposition": f'attachment; filename="answer.{format}"'}
-        return StreamingResponse(_chunks(file), 200, headers, FILES[format])
+        return StreamingResponse(_chunks(file), 200, headers, (FILES | PICTURES)[format])
 
     async def download(self, request: Request) -> Response:
         """A chart or report as a file."""
@@ -212,18 +232,19 @@ class Site:
         return Response(await asyncio.to_thread(runtime), media_type="text/javascript")
 
     async def _asked(
-        self, sql: str, use: Callable[[Iterator[pa.Table], Job], Result], request: Request
+        self,
+        asked: Question,
+        use: Callable[[Iterator[pa.Table], Job], Result],
+        request: Request,
     ) -> Result:
         """Uses the answer of some SQL; it ends when its reader leaves, or after QUERY_S.
 
         Raises:
-            CpmonError: the SQL is too long, is rejected or fails.
+            CpmonError: the SQL is rejected or fails.
         """
-        if len(sql) > LONGEST_SQL:
-            raise CpmonError("the SQL is too long", expected=f"at most {LONGEST_SQL:,} characters")
 
         def run(job: Job) -> Result:
-            return self._with(job, lambda con, job: use(ask(con, sql), job))
+            return self._with(job, lambda con, job: use(ask(con, asked.sql, asked.values), job))
 
         return await self.queries.run(run, request.is_disconnected, limit_s=QUERY_S)
 
@@ -240,7 +261,7 @@ class Site:
         is_taken = "gzip" in request.headers.get("accept-encoding", "")
         # The policy is in the head of a page; 0 is all of it.
         page = zlib.decompressobj(wbits=GZIP).decompress(packed, 2**15 if is_taken else 0)
-        is_data = kind in ("points", "objects")
+        is_data = kind in ("points", "objects", "names")
         answer = Response(page, media_type="application/json") if is_data else _html(page)
         answer.headers["Vary"] = "Accept-Encoding"
         if is_taken:
@@ -261,6 +282,8 @@ class Site:
             "objects": self._objects,
             "explain": self._explained,
             "chart": self._chart,
+            "tables": tables_page,
+            "names": self._names,
         }[kind]
 
         def with_job(job: Job) -> bytes:
@@ -419,6 +442,9 @@ class Site:
             bases=[*BEFORE, *self._runs(con)],
         )
 
+    def _names(self, con: Connection, _chosen: Mapping[str, str]) -> bytes:
+        return msgspec.json.encode(table_columns(con))
+
     @staticmethod
     def _runs(con: Connection) -> list[str]:
         point(con, ALL)
@@ -447,6 +473,30 @@ class Site:
         """The window that an address selects, and the zone of its times."""
         window = chosen_window(con, chosen, *span(chosen))
         return window, find_zone(self.settings.zone(window.system))
+
+
+@dataclass(frozen=True)
+class Question:
+    """SQL of an address, and a value for each parameter that its comments declare."""
+
+    sql: str
+    params: tuple[Param, ...] = ()
+    values: Mapping[str, object] = field(default_factory=dict)
+
+
+def _question(request: Request) -> Question:
+    """The SQL of the box, or of a query by its name.
+
+    Raises:
+        CpmonError: there is no such query, or a parameter cannot be read.
+    """
+    given = request.query_params
+    sql = query(given["name"]).sql if given.get("name") else given.get("sql", "")
+    if len(sql) > LONGEST_SQL:
+        raise CpmonError("the SQL is too long", expected=f"at most {LONGEST_SQL:,} characters")
+    params = params_of("query", sql.strip())
+    typed = {p.name: given[f"p_{p.name}"] for p in params if given.get(f"p_{p.name}")}
+    return Question(sql, params, bound("query", params, typed))
 
 
 def _is_foreign(request: Request) -> bool:
