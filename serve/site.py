@@ -8,6 +8,7 @@
 /explain?run=R&since=...&until=...        what was different in a span
 /objects?system=S                         the objects of a system, as JSON
 /tables, /tables?table=T, /names          tables, queries, columns with their meaning
+/changes?run=R&known=...                  events of a page of which there are newer intervals
 /points?run=R&from=...&to=...             points of the charts of a page in a span, as JSON
 /query?sql=..., /query?name=...           SQL or a query by its name: rows, chart
 /query.csv?sql=..., json, xlsx, png       all rows as a file, or the chart
@@ -23,8 +24,9 @@ import time
 import zlib
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
+from hashlib import sha256
 from io import BytesIO
 from itertools import groupby
 from pathlib import Path
@@ -78,6 +80,7 @@ from .addresses import (
     span,
 )
 from .answer import FILES, draw_answer, read_answer, write_answer
+from .changes import Changes
 from .charts import BEFORE, draw, metric_headings
 from .downloads import write_download
 from .explained import explained_page
@@ -119,6 +122,7 @@ class Site:
 
     Attributes:
         threads: so many pages, and as many queries, are worked on at once.
+        is_followed: pages draw new intervals as they land, instead of saying that there are.
         warm: so many of the newest pages are kept ready, with those of their greatest objects.
         parts: system -> state of it and its part of the index.
         measured: file of a run and when it changed -> system of the run.
@@ -128,6 +132,7 @@ class Site:
     settings: Settings
     threads: int
     warm: int = 0
+    is_followed: bool = False
     cache: Cache = field(default_factory=Cache)
     parts: dict[str, tuple[object, IndexPart]] = field(default_factory=dict)
     measured: dict[tuple[str, object], str] = field(default_factory=dict)
@@ -135,6 +140,7 @@ class Site:
     def __post_init__(self) -> None:
         """Pages and SQL have threads of their own: slow queries do not keep pages waiting."""
         self.pages, self.queries = Work(self.threads), Work(self.threads)
+        self.changed = Changes(Store(self.folder))
 
     def app(self) -> Starlette:
         """The application of all addresses."""
@@ -152,6 +158,7 @@ class Site:
             ("/chart", partial(self._cached, "chart", (*CHART, *WINDOW))),
             ("/chart.{format}", self.download),
             ("/report.{format}", self.download),
+            ("/changes", self.changes),
             ("/query", self.query),
             ("/query.{format}", self.file),
             (f"/{RUNTIME}", self.runtime),
@@ -165,6 +172,7 @@ class Site:
         """Cancels what is worked on, so that its requests end."""
         self.pages.cancel()
         self.queries.cancel()
+        self.changed.close()
 
     def close(self) -> None:
         """Cancels what is worked on."""
@@ -209,6 +217,21 @@ class Site:
         file = await self._asked(_question(request), write, request)
         headers = {"Content-Disposition": f'attachment; filename="answer.{format}"'}
         return StreamingResponse(_chunks(file), 200, headers, (FILES | PICTURES)[format])
+
+    async def changes(self, request: Request) -> Response:
+        """Events of the run or system of a page, as long as it is open."""
+        chosen = selection(request.query_params, ("run", "system"))
+
+        async def state() -> str:
+            return await asyncio.to_thread(self._version, chosen)
+
+        self.changed.check()
+        events = self.changed.stream(state, request.query_params.get("known", ""))
+        return StreamingResponse(events, media_type="text/event-stream")
+
+    def _version(self, chosen: Mapping[str, str]) -> str:
+        """The state of a selection, short enough for an address."""
+        return sha256(repr(self._state_of(chosen)).encode()).hexdigest()[:16]
 
     async def download(self, request: Request) -> Response:
         """A chart or report as a file."""
@@ -412,10 +435,12 @@ class Site:
         return [day for each in found for day in by_day(con, each, zones[each.system])]
 
     def _page(self, con: Connection, chosen: Mapping[str, str]) -> bytes:
+        version = self._version(chosen)  # what lands from now on is newer
         window, zone = self._window(con, chosen)
         links = ObjectAddresses(window, chosen)
         content = read_content(con, window, zone, self.settings, links)
-        about = served(con, window, chosen, zone)
+        about = served(con, window, chosen, zone, version)
+        about = replace(about, is_followed=self.is_followed)
         return rendered("page.html", content=content, zone=zone, served=about)
 
     def _explained(self, con: Connection, chosen: Mapping[str, str]) -> bytes:

@@ -91,9 +91,10 @@ def read_levels(
 
     Charts of the greatest objects show those of the whole span of their page.
     """
-    point(con, Scope(whole.system, whole.since, whole.until))
     levels = {}
     for chart in charts():
+        read = whole if chart.top else span
+        point(con, Scope(read.system, read.since, read.until))
         with suppress(CpmonError):  # the page tells why there is nothing to draw
             points = read_points(con, chart, span, by, zone, whole)
             if not points.is_empty:

@@ -46,6 +46,7 @@ class Served:
         files: query of the addresses of files, to which the name of a chart or report is added.
         whose: run or system, as parameters. span: its begin and end on the clocks of its zone.
         links: text and address of other times.
+        changes: address of events of newer intervals. is_followed: they are drawn as they land.
     """
 
     points: str = ""
@@ -54,6 +55,8 @@ class Served:
     whose: Mapping[str, str] = field(default_factory=dict)
     span: tuple[str, str] = ("", "")
     links: Sequence[tuple[str, str]] = ()
+    changes: str = ""
+    is_followed: bool = False
 
 
 NOT_SERVED = Served()

@@ -113,6 +113,93 @@
       Object.assign(this, finer.at(-1) ?? this.levels[0]);
     }
 
+    // Adds points behind the last one.
+    extend(points) {
+      const [all] = this.levels;
+      const { low, high, values, times } = this.ordered(points);
+      times.forEach((time, n) => {
+        if (time <= all.times.at(-1)) return;
+        all.times.push(time);
+        all.values.forEach((of, s) => of.push(values[s][n]));
+        all.low?.forEach((of, s) => of.push((low ?? values)[s][n]));
+        all.high?.forEach((of, s) => of.push((high ?? values)[s][n]));
+      });
+      this.last = all.times.at(-1);
+      this.over.setAttribute("aria-valuemax", all.times.length - 1);
+    }
+
+    // Adds the points of a span, in which not all series may have a line.
+    refine(points, from, to) {
+      this.levels.push(this.ordered(points, from, to));
+      this.choose();
+    }
+
+    ordered({ names, ...points }, from, to) {
+      const series = (of) => this.names.map((name) =>
+        of[names.indexOf(name)] ?? points.times.map(() => ""));
+      const bands = points.low && { low: series(points.low), high: series(points.high) };
+      return level({ ...points, values: series(points.values), ...bands }, from, to);
+    }
+
+    key(series) {
+      return `${this.name}:${series}`;
+    }
+
+    get span() {
+      return state.from === null ? [this.first, this.last] : [state.from, state.to];
+    }
+
+    // Local time as milliseconds: what Vega and clocks on the page take for UTC.
+    local(time) {
+      const n = clamp(since(this.times, time), 0, this.times.length - 1);
+      let ahead = 0;
+      for (const [from, offset] of this.offsets) if (n >= from) ahead = offset;
+      return time + ahead;
+    }
+
+    clock(time) {
+      return new Date(this.local(time)).toISOString().slice(0, 19).replace("T", " ");
+    }
+
+    get shown() {
+      return this.names.map((_, s) => s).filter((s) => !state.hidden.has(this.key(this.names[s])));
+    }
+
+    // Indexes of the times in the span: begin, and end behind the last. Addresses have whole seconds.
+    get range() {
+      return this.within(this.times);
+    }
+
+    within(times) {
+      const [from, to] = this.span.map((time) => Math.floor(time / SECOND) * SECOND);
+      return [since(times, from), since(times, to + SECOND)];
+    }
+
+    // Shows the finest points of the span, if they are not too many.
+    choose() {
+      const fits = (points) => {
+        const [begin, end] = this.within(points.times);
+        return points.from <= state.from && points.to >= state.to && end - begin <= MOST_POINTS;
+      };
+      const finer = state.from === null ? [] : this.levels.slice(1).filter(fits);
+      Object.assign(this, finer.at(-1) ?? this.levels[0]);
+    }
+
+    // Adds points behind the last one.
+    extend(points) {
+      const [all] = this.levels;
+      const { low, high, values, times } = this.ordered(points);
+      times.forEach((time, n) => {
+        if (time <= all.times.at(-1)) return;
+        all.times.push(time);
+        all.values.forEach((of, s) => of.push(values[s][n]));
+        all.low?.forEach((of, s) => of.push((low ?? values)[s][n]));
+        all.high?.forEach((of, s) => of.push((high ?? values)[s][n]));
+      });
+      this.last = all.times.at(-1);
+      this.over.setAttribute("aria-valuemax", all.times.length - 1);
+    }
+
     // Adds the points of a span, in which not all series may have a line.
     refine({ names, ...points }, from, to) {
       const ordered = (of) => this.names.map((name) =>
@@ -535,6 +622,25 @@
     section.scrollIntoView();
   }
 
+  // Says that newer intervals have landed, and draws them if the server follows.
+  function listen(newer) {
+    const events = new EventSource(newer.dataset.changes);
+    events.addEventListener("changed", async () => {
+      newer.hidden = false;
+      if (newer.dataset.followed === undefined) return;
+      const answer = await fetch(`${section.dataset.points}&from=${stamp(whole[1])}`);
+      if (!answer.ok) return;
+      for (const [name, points] of Object.entries(await answer.json())) {
+        charts.find((chart) => chart.name === name)?.extend(points);
+      }
+      whole = measure();
+      charts.forEach((chart) => chart.choose());
+      charts.forEach((chart) => chart.update());
+      draw();
+    });
+    window.addEventListener("pagehide", () => events.close());
+  }
+
   const cards = document.querySelectorAll("figure.card:has(script.points)");
   if (!section || !cards.length) return;
   const marks = read("marks");
@@ -548,9 +654,10 @@
     pans: tools.querySelectorAll("[data-zoom=earlier], [data-zoom=later]"),
   };
   const charts = Array.from(cards, (card) => new Chart(card));
-  const whole = [
+  const measure = () => [
     Math.min(...charts.map((chart) => chart.first)), Math.max(...charts.map((chart) => chart.last)),
   ];
+  let whole = measure();
   const actions = {
     in: () => scale(0.5), out: () => scale(2), whole: () => zoom(null, null),
     earlier: () => pan(-0.5), later: () => pan(0.5),
@@ -562,4 +669,6 @@
   window.addEventListener("popstate", ({ state: before }) => before && recall(before));
   window.addEventListener("hashchange", () => history.state || restore());
   restore();
+  const newer = document.getElementById("newer");
+  if (newer) listen(newer);
 })();
