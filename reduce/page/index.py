@@ -292,11 +292,15 @@ def hour_cells(
 
 
 def _hour_href(begin: datetime, end: datetime, pages: Sequence[IndexedPage]) -> str:
-    """The address of an hour on the shortest page that covers some of it."""
+    """The address of an hour on the page that covers most of it, the shortest of several."""
+
+    def covered(page: IndexedPage) -> timedelta:
+        return min(end, page.last) - max(begin, page.first)
+
     covering = [page for page in pages if page.first < end and page.last > begin]
     if not covering:
         return ""
-    page = min(covering, key=lambda page: page.last - page.first)
+    page = min(covering, key=lambda page: (-covered(page), page.last - page.first))
     return page.href + time_fragment(max(begin, page.first), min(end, page.last))
 
 

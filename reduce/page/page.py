@@ -25,7 +25,7 @@ from ...config.moments import find_zone
 from ...core.errors import NothingToReportError
 from ...core.grace_period import GRACE
 from ...render.html import html_page
-from ..reports.cells import clock
+from ..reports.cells import page_clock
 from .content import NO_LINKS, Window, by_day, file_names, read_content, windows
 from .drawing import CONFIGURATION, drawn_runs
 from .episodes import MOST_MARKS, Links
@@ -241,7 +241,7 @@ def rendered(template: str, **values: Any) -> bytes:
     """Fills in a template of `templates/`; texts are escaped."""
     place = f"templates/{template}"
     common: dict[str, Any] = {
-        "clock": clock,
+        "clock": page_clock,
         "configuration": CONFIGURATION,
         "runtime": BESIDE,
         "most_marks": MOST_MARKS,

@@ -62,12 +62,16 @@ def test_a_day_of_23_hours_marks_the_hour_that_no_clock_showed():
     assert [cell.load for cell in cells if not cell.is_skipped] == [float(n) for n in range(1, 24)]
 
 
-def test_an_hour_leads_to_the_shortest_page_that_covers_some_of_it():
+def test_an_hour_leads_to_the_page_that_covers_most_of_it_the_shortest_of_several():
     begin = datetime(2026, 6, 1)  # noqa: DTZ001
-    pages = [page(begin, 24, "day.html"), page(begin + HOUR / 2, 0.25, "run.html")]
+    pages = [
+        page(begin, 24, "day.html"),
+        page(begin, 1, "run.html"),
+        page(begin + HOUR, 0.25, "part.html"),
+    ]
     _, days = hour_cells({begin + HOUR: 1.0, begin + 2 * HOUR: 2.0}, pages, VIENNA)
     one, two = (cell.href for cells in days.values() for cell in cells if cell.load)
-    assert one == "run.html#from=2026-06-01T00:30:00Z&to=2026-06-01T00:45:00Z"
+    assert one == "run.html#from=2026-06-01T00:00:00Z&to=2026-06-01T01:00:00Z"
     assert two.startswith("day.html#from=")
     _, days = hour_cells({begin + 30 * HOUR: 1.0}, pages, VIENNA)
     assert [cell.href for cell in days["2026-06-02"] if cell.load] == [""]

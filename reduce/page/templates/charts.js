@@ -33,7 +33,7 @@
   // Points with times instead of distances, and the span that they cover.
   function level(points, from = -Infinity, to = Infinity) {
     let at = 0;
-    return { low: null, high: null, ...points, times: points.times.map((d) => (at += d)), from, to };
+    return { low: null, high: null, clocks: null, repeated: null, ...points, times: points.times.map((d) => (at += d)), from, to };
   }
 
   class Chart {
@@ -54,7 +54,7 @@
         tabindex: 0, role: "slider", "aria-label": `${card.querySelector("h3").textContent}: time`,
         "aria-describedby": "zoom-keys", "aria-valuemin": 0, "aria-valuemax": this.times.length - 1,
       });
-      this.bands = element("div", "bands", this.over);
+      this.bands = element("div", "bands", this.plot);
       this.brush = element("div", "brush", this.over);
       this.cross = element("div", "cross", this.over);
       this.tip = element("div", "tip", card);
@@ -77,16 +77,23 @@
       return state.from === null ? [this.first, this.last] : [state.from, state.to];
     }
 
-    // Local time as milliseconds: what Vega and clocks on the page take for UTC.
-    local(time) {
+    // Local time as milliseconds: what Vega takes for UTC.
+    local(time, offsets = this.offsets) {
       const n = clamp(since(this.times, time), 0, this.times.length - 1);
       let ahead = 0;
-      for (const [from, offset] of this.offsets) if (n >= from) ahead = offset;
+      for (const [from, offset] of offsets) if (n >= from) ahead = offset;
       return time + ahead;
     }
 
+    // A time as tables show it: one that clocks show twice has its offset.
     clock(time) {
-      return new Date(this.local(time)).toISOString().slice(0, 19).replace("T", " ");
+      const local = this.local(time, this.clocks ?? this.offsets);
+      const text = new Date(local).toISOString().slice(0, 19).replace("T", " ");
+      if (!this.repeated?.some(([begin, end]) => time >= begin && time < end)) return text;
+      const minutes = Math.round((local - time) / 60000);
+      const [hours, rest] = [Math.abs(minutes) / 60, Math.abs(minutes) % 60]
+        .map((part) => String(Math.trunc(part)).padStart(2, "0"));
+      return `${text} ${minutes < 0 ? "-" : "+"}${hours}${rest === "00" ? "" : `:${rest}`}`;
     }
 
     get shown() {
@@ -149,16 +156,23 @@
       return state.from === null ? [this.first, this.last] : [state.from, state.to];
     }
 
-    // Local time as milliseconds: what Vega and clocks on the page take for UTC.
-    local(time) {
+    // Local time as milliseconds: what Vega takes for UTC.
+    local(time, offsets = this.offsets) {
       const n = clamp(since(this.times, time), 0, this.times.length - 1);
       let ahead = 0;
-      for (const [from, offset] of this.offsets) if (n >= from) ahead = offset;
+      for (const [from, offset] of offsets) if (n >= from) ahead = offset;
       return time + ahead;
     }
 
+    // A time as tables show it: one that clocks show twice has its offset.
     clock(time) {
-      return new Date(this.local(time)).toISOString().slice(0, 19).replace("T", " ");
+      const local = this.local(time, this.clocks ?? this.offsets);
+      const text = new Date(local).toISOString().slice(0, 19).replace("T", " ");
+      if (!this.repeated?.some(([begin, end]) => time >= begin && time < end)) return text;
+      const minutes = Math.round((local - time) / 60000);
+      const [hours, rest] = [Math.abs(minutes) / 60, Math.abs(minutes) % 60]
+        .map((part) => String(Math.trunc(part)).padStart(2, "0"));
+      return `${text} ${minutes < 0 ? "-" : "+"}${hours}${rest === "00" ? "" : `:${rest}`}`;
     }
 
     get shown() {
@@ -264,12 +278,14 @@
         .querySelector(".role-frame path.background").getBoundingClientRect();
       if (!outer.width) return;
       const share = (value, whole) => `${(100 * value) / whole}%`;
-      Object.assign(this.over.style, {
-        left: share(inner.left - outer.left, outer.width),
-        top: share(inner.top - outer.top, outer.height),
-        width: share(inner.width, outer.width),
-        height: share(inner.height, outer.height),
-      });
+      for (const { style } of [this.over, this.bands]) {
+        Object.assign(style, {
+          left: share(inner.left - outer.left, outer.width),
+          top: share(inner.top - outer.top, outer.height),
+          width: share(inner.width, outer.width),
+          height: share(inner.height, outer.height),
+        });
+      }
       const [from, to] = this.span;
       const long = Math.max(to - from, 1);
       this.bands.replaceChildren();
