@@ -18,6 +18,7 @@ from zoneinfo import ZoneInfo
 
 import duckdb
 import msgspec
+from markupsafe import escape
 
 from ...core.errors import NothingToReportError
 from ...render.printing import Format, show
@@ -47,6 +48,7 @@ NEWEST = 20
 """Maximum number of exceptions of a system."""
 MOST_PAGES = 6
 """Maximum number of pages that a report is linked to; the search finds it on all."""
+_COMPARISONS = re.compile(rb'(<ul id="comparisons"[^>]*>)(.*?)(</ul>)', re.DOTALL)
 _DATA = re.compile(rb'<script type="application/json" id="index-data">(.*?)</script>', re.DOTALL)
 
 
@@ -190,6 +192,20 @@ def load_index(page: bytes) -> Index | None:
     with suppress(msgspec.MsgspecError):
         return msgspec.json.decode(found[1], type=Index) if found else None
     return None
+
+
+def comparisons_of(page: bytes) -> str:
+    """The links of an index to pages of comparisons, as markup; empty without any."""
+    found = _COMPARISONS.search(page)
+    return found[2].decode() if found else ""
+
+
+def with_comparison(page: bytes, title: str, href: str) -> bytes:
+    """An index that links a page of a comparison."""
+    link = f'<li><a href="{escape(href)}">{escape(title)}</a></li>'
+    if link in comparisons_of(page):
+        return page
+    return _COMPARISONS.sub(lambda m: m[1] + m[2] + link.encode() + m[3], page, count=1)
 
 
 def metric_address(index: Index, run: str, metric: str) -> str:

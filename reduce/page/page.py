@@ -29,7 +29,16 @@ from ..reports.cells import page_clock
 from .content import NO_LINKS, Window, by_day, file_names, read_content, windows
 from .drawing import CONFIGURATION, drawn_runs
 from .episodes import MOST_MARKS, Links
-from .index import MEASURES, Index, IndexedPage, System, indexed, read_index, read_systems
+from .index import (
+    MEASURES,
+    Index,
+    IndexedPage,
+    System,
+    comparisons_of,
+    indexed,
+    read_index,
+    read_systems,
+)
 from .object_page import object_files, object_title, read_object, top_objects
 from .runtime import BESIDE, FILE, Runtime, runtime, write_runtime
 
@@ -131,8 +140,9 @@ def write_pages(  # noqa: PLR0913 - each is an option of the command
     for kind, value in own.items():
         if (kind, value) not in shown:
             raise NothingToReportError(f"no report has a line of {object_title(kind, value)}")
-    written.append(folder / "index.html")
-    write(written[-1], render_index(con, read_index(con, pages), above=above))
+    written.append(file := folder / "index.html")
+    kept = comparisons_of(file.read_bytes()) if file.is_file() else ""
+    write(file, render_index(con, read_index(con, pages), above=above, comparisons=kept))
     return written
 
 
@@ -156,8 +166,13 @@ def index_part(
     return IndexPart(index, read_systems(con, index))
 
 
-def index_page(parts: Sequence[IndexPart], query: str = "", above: str = "") -> bytes:
-    """The index of parts, with the address of a page for SQL and of the index above, if any."""
+def index_page(
+    parts: Sequence[IndexPart], query: str = "", above: str = "", comparisons: str = ""
+) -> bytes:
+    """The index of parts, with the address of a page for SQL and of the index above, if any.
+
+    `comparisons`: as of `comparisons_of`.
+    """
     hours: dict[str, dict[datetime, float]] = {}
     titles: dict[str, str] = {}
     for part in parts:
@@ -177,12 +192,16 @@ def index_page(parts: Sequence[IndexPart], query: str = "", above: str = "") -> 
         data=msgspec.to_builtins(index, str_keys=True, enc_hook=str),
         query=query,
         above=above,
+        comparisons=comparisons,
     )
 
 
-def render_index(con: duckdb.DuckDBPyConnection, index: Index, above: str = "") -> bytes:
-    """The page of an index, with the address of the index above, if any."""
-    return index_page([IndexPart(index, read_systems(con, index))], above=above)
+def render_index(
+    con: duckdb.DuckDBPyConnection, index: Index, above: str = "", comparisons: str = ""
+) -> bytes:
+    """The page of an index; `above` and `comparisons` are those of `index_page`."""
+    part = IndexPart(index, read_systems(con, index))
+    return index_page([part], above=above, comparisons=comparisons)
 
 
 def object_page(  # noqa: PLR0913 - all that a page depends on

@@ -15,11 +15,13 @@ from cpmon.reduce.page.index import (
     Exceeded,
     Index,
     IndexedPage,
+    comparisons_of,
     hour_cells,
     indexed,
     load_index,
     merged,
     read_index,
+    with_comparison,
 )
 from cpmon.reduce.page.page import render_index
 from tests.reduce.catalogue import insert, minute
@@ -133,3 +135,15 @@ def test_a_system_without_runs_has_a_page_for_each_local_day(con: duckdb.DuckDBP
     [run] = windows(con, run="R1")
     long = replace(run, last=minute(9_000))
     assert by_day(con, long, VIENNA) == [long]
+
+
+def test_an_index_links_comparisons_once_and_keeps_them(con: duckdb.DuckDBPyConnection):
+    [window] = windows(con)
+    index = read_index(con, [indexed(window, "a.html", VIENNA)])
+    page = render_index(con, index)
+    assert comparisons_of(page) == ""
+    linked = with_comparison(page, "<b>", "R2.html")
+    assert comparisons_of(linked) == '<li><a href="R2.html">&lt;b&gt;</a></li>'
+    assert with_comparison(linked, "<b>", "R2.html") == linked
+    assert render_index(con, index, comparisons=comparisons_of(linked)) == linked
+    assert load_index(linked) == index

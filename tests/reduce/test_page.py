@@ -398,6 +398,7 @@ def test_one_line_is_no_lines():
             data={},
             query="",
             above="",
+            comparisons="",
         ).decode()
         assert words in page
 
