@@ -49,7 +49,7 @@ def _show_values(tab: Tab) -> None:
     """Wait for the charts, then put the cursor on the second chart."""
     wait_until(lambda: tab.ask(BUSY) != "true")
     tab.ask("document.querySelector('#c-master .over').focus({preventScroll: true})")
-    for _ in range(61):
+    for _ in range(56):
         tab.press("ArrowRight")
     tab.ask("document.getElementById('charts').scrollIntoView()")
 

@@ -476,6 +476,8 @@
         button.setAttribute("aria-pressed", String(!hidden));
       });
       this.card.querySelector(".length").textContent = this.length;
+      const ends = this.card.querySelector(".ends");
+      if (ends) ends.hidden = !this.low;
       this.tabulate();
       this.value(clamp(this.range[1] - 1, 0, this.times.length - 1));
     }
