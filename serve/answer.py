@@ -16,16 +16,13 @@ from zoneinfo import ZoneInfo
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..config.definitions import of_definitions
 from ..core.errors import CpmonError
-from ..reduce.metrics.metric import FIGURES, TIME
-from ..reduce.metrics.report_set import reports
+from ..reduce.metrics.metric import TIME
 from ..reduce.page.chart import POINTS, Chart, ChartKind, Points, with_gaps
 from ..reduce.page.drawing import over_time, png, stacked, svg
+from ..reduce.page.measures import no_measures, object_columns, units
 from ..render.odd_times import known_times
 from ..render.render import cell_texts, is_number, render_parts
-from ..schemas.field import Role
-from ..schemas.registry import layouts
 
 MOST_SHOWN = 1_000
 """Maximum number of rows of a table on a page."""
@@ -39,9 +36,6 @@ MOST_SERIES = 8
 """Maximum number of lines of a chart: there are 8 colours."""
 MOST_NAME = 60
 """Maximum number of characters of a name in a chart."""
-MEASURED = (Role.COUNTER, Role.GAUGE)
-PLACES = frozenset(("tod_us", "record_offset", "domain", "record"))
-"""Columns of all records that are no fields of them."""
 MOST_COUNTED = 1_000_000
 """Rows are counted up to this number."""
 MOST_BYTES = 2**30
@@ -77,7 +71,7 @@ class Answer:
     def href(self, row: Sequence[str], column: int) -> str:
         """The address of the object that a cell names, on the day of its row; may be empty."""
         names = [name for name, _ in self.columns]
-        kind, name = linked_columns().get(names[column], ""), row[column]
+        kind, name = object_columns().get(names[column], ""), row[column]
         if not (kind and name):
             return ""
         given = dict(zip(names, row, strict=True))
@@ -88,23 +82,6 @@ class Answer:
             day = date.fromisoformat(given[TIME][:10])
             words |= {"since": str(day), "until": str(day + timedelta(days=1))}
         return f"object?{urlencode(words)}"
-
-
-@of_definitions
-def linked_columns() -> dict[str, str]:
-    """Column that names an object -> its kind."""
-    return {column: kind for each in reports().values() for kind, column in each.follows.items()}
-
-
-@of_definitions
-def no_measures() -> frozenset[str]:
-    """Columns whose numbers are keys, flags, codes or places, and nothing that is measured."""
-    of_records = {
-        field.name for layout in layouts() for field in layout.columns if field.role not in MEASURED
-    }
-    of_reports = {key for each in reports().values() for key in each.keys}
-    measured = {c.name for each in reports().values() for c in each.columns if c.kind in FIGURES}
-    return frozenset((of_records | of_reports | PLACES) - measured)
 
 
 def read_answer(parts: Iterable[pa.Table], check: Callable[[], None]) -> Answer:
@@ -177,7 +154,7 @@ def _of_chart(schema: pa.Schema) -> list[int]:
     numbers = [n for n, kind in enumerate(schema.types) if is_number(kind)]
     measures = [n for n in numbers if schema.names[n].lower() not in no_measures()]
     texts = [n for n, kind in enumerate(schema.types) if pa.types.is_string(kind)]
-    keys = [n for n, name in enumerate(schema.names) if name.lower() in linked_columns()]
+    keys = [n for n, name in enumerate(schema.names) if name.lower() in object_columns()]
     told = [n for n in dict.fromkeys([*keys, *texts]) if n not in measures]
     return [times[0], *measures[:MOST_SERIES], *told] if times and measures else []
 
@@ -253,17 +230,6 @@ def _specification(table: pa.Table) -> tuple[dict[str, Any], str] | None:
             drawn.append(over_time(chart, points, ZoneInfo("UTC"), alone=True))
     shown = ", ".join(name for by_name in panels.values() for name in by_name)
     return (stacked(drawn), f"{shown} over {time}") if drawn else None
-
-
-@of_definitions
-def units() -> dict[str, str]:
-    """Column of a report -> unit of the values of its reduction, which are unscaled."""
-    return {
-        column.name: column.unit if column.scale == 1 else "share"
-        for each in reports().values()
-        for column in each.columns
-        if column.kind in FIGURES
-    }
 
 
 def _by_object(
