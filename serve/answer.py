@@ -75,7 +75,9 @@ class Answer:
         if not (kind and name):
             return ""
         given = dict(zip(names, row, strict=True))
-        words = {"kind": kind, "name": f"{int(name):04X}" if kind == "device" else name}
+        is_number = kind == "device" and name.isascii() and name.isdigit()
+        is_text = self.columns[column][1]
+        words = {"kind": kind, "name": f"{int(name):04X}" if is_number and not is_text else name}
         if given.get("system"):
             words["system"] = given["system"]
         with suppress(KeyError, ValueError, OverflowError):  # no time, or none of a day

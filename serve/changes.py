@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
+from pathlib import Path
 
 from ..core.errors import BusyError
 from ..store import Store
@@ -19,8 +20,8 @@ PING_S = 20
 class Changes:
     """A thread that waits for data to land while a page is open, and the streams of these pages."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
         self._streams: set[asyncio.Event] = set()
         self._thread: threading.Thread | None = None
         self._is_closed = False
@@ -70,7 +71,7 @@ class Changes:
 
     def _wait(self, loop: asyncio.AbstractEventLoop) -> None:
         with suppress(RuntimeError):  # the loop has ended, and so does the process
-            for _ in self._store.changes():
+            for _ in Store(self._folder).changes():
                 loop.call_soon_threadsafe(self._tell)
 
     def _tell(self) -> None:

@@ -140,7 +140,7 @@ class Site:
     def __post_init__(self) -> None:
         """Pages and SQL have threads of their own: slow queries do not keep pages waiting."""
         self.pages, self.queries = Work(self.threads), Work(self.threads)
-        self.changed = Changes(Store(self.folder))
+        self.changed = Changes(self.folder)
 
     def app(self) -> Starlette:
         """The application of all addresses."""

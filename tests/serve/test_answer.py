@@ -92,6 +92,8 @@ def test_cells_that_name_objects_lead_to_their_day():
     assert answer.href(row, 1) == f"object?kind=user&name=A%26B&{day}"
     assert answer.href(row, 2) == f"object?kind=device&name=7C04&{day}"
     assert answer.href(row, 0) == ""
+    texts = read_answer([pa.table({"device": ["7C04"]})], go_on)
+    assert texts.href(texts.rows[0], 0) == "object?kind=device&name=7C04"
 
 
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
