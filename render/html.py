@@ -46,6 +46,14 @@ def html_page(package: str, template: str, **values: Any) -> bytes:
     return for_page(page.render(base=Markup(_BASE + repaint), **values)).encode()
 
 
+def with_link(page: bytes, text: str, href: str) -> bytes:
+    """A page that begins with a link to where it belongs."""
+    from markupsafe import escape
+
+    link = f'<body>\n<p><a href="{escape(href)}">{escape(text)}</a></p>'
+    return page.replace(b"<body>", link.encode(), 1)
+
+
 def text_page(package: str, template: str, **values: Any) -> str:
     """Render a template of a package as text."""
     return _environment(package, autoescape=False).get_template(template).render(values)

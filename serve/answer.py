@@ -6,9 +6,11 @@ import errno
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import date, timedelta
 from itertools import accumulate
 from tempfile import TemporaryFile
-from typing import IO
+from typing import IO, Any
+from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
 import pyarrow as pa
@@ -17,7 +19,8 @@ import pyarrow.compute as pc
 from ..core.errors import CpmonError
 from ..reduce.metrics.metric import TIME
 from ..reduce.page.chart import POINTS, Chart, ChartKind, Points, with_gaps
-from ..reduce.page.drawing import over_time, svg
+from ..reduce.page.drawing import over_time, png, stacked, svg
+from ..reduce.page.measures import no_measures, object_columns, units
 from ..render.odd_times import known_times
 from ..render.render import cell_texts, is_number, render_parts
 
@@ -29,6 +32,10 @@ MOST_TEXT = 2 * 2**20
 """Characters of cells on a page, after which no further row is shown."""
 MOST_DRAWN = 50_000
 """Maximum number of rows from which a chart is drawn."""
+MOST_SERIES = 8
+"""Maximum number of lines of a chart: there are 8 colours."""
+MOST_NAME = 60
+"""Maximum number of characters of a name in a chart."""
 MOST_COUNTED = 1_000_000
 """Rows are counted up to this number."""
 MOST_BYTES = 2**30
@@ -51,7 +58,7 @@ class Answer:
         rows: the first ones, as text: at most MOST_SHOWN, and about MOST_TEXT characters.
         is_cut: whether cells of them were cut after MOST_CELL characters.
         count: number of all rows. is_complete: whether all were counted.
-        chart: drawing of the numeric columns over the first column of times; may be empty.
+        chart: drawing of measures over the first column of times; may be empty.
     """
 
     columns: tuple[tuple[str, bool], ...]
@@ -60,6 +67,23 @@ class Answer:
     count: int
     is_complete: bool
     chart: str
+
+    def href(self, row: Sequence[str], column: int) -> str:
+        """The address of the object that a cell names, on the day of its row; may be empty."""
+        names = [name for name, _ in self.columns]
+        kind, name = object_columns().get(names[column], ""), row[column]
+        if not (kind and name):
+            return ""
+        given = dict(zip(names, row, strict=True))
+        is_number = kind == "device" and name.isascii() and name.isdigit()
+        is_text = self.columns[column][1]
+        words = {"kind": kind, "name": f"{int(name):04X}" if is_number and not is_text else name}
+        if given.get("system"):
+            words["system"] = given["system"]
+        with suppress(KeyError, ValueError, OverflowError):  # no time, or none of a day
+            day = date.fromisoformat(given[TIME][:10])
+            words |= {"since": str(day), "until": str(day + timedelta(days=1))}
+        return f"object?{urlencode(words)}"
 
 
 def read_answer(parts: Iterable[pa.Table], check: Callable[[], None]) -> Answer:
@@ -73,7 +97,7 @@ def read_answer(parts: Iterable[pa.Table], check: Callable[[], None]) -> Answer:
         check()
         first = part.slice(0, 0) if first is None else first
         if count < MOST_DRAWN:
-            drawn.append(part.select(_of_chart(part.schema)).slice(0, MOST_DRAWN - count))
+            drawn.append(_drawn(part.slice(0, MOST_DRAWN - count)))
         if room > 0 and len(rows) == count < MOST_SHOWN:
             shown, longest_of_part = _rows(part.slice(0, MOST_SHOWN - count), room)
             rows += shown
@@ -85,14 +109,13 @@ def read_answer(parts: Iterable[pa.Table], check: Callable[[], None]) -> Answer:
             break
     assert first is not None, "an answer has at least one part"
     names, schema = [*cell_texts(first)], first.schema
-    chart = pa.concat_tables(drawn).rename_columns([names[n] for n in _of_chart(schema)])
     return Answer(
         tuple(zip(names, (not is_number(kind) for kind in schema.types), strict=True)),
         tuple(rows),
         is_cut=longest > MOST_CELL,
         count=count,
         is_complete=is_complete,
-        chart=_chart(chart) if count <= MOST_DRAWN else "",
+        chart=_chart(_renamed(drawn)) if count <= MOST_DRAWN else "",
     )
 
 
@@ -125,26 +148,104 @@ def _length(row: Sequence[str]) -> int:
 
 
 def _of_chart(schema: pa.Schema) -> list[int]:
-    """Indices of what a chart shows: the first column of times and numbers; empty without both."""
+    """Indices of what a chart shows: the first column of times, measures, and what tells objects.
+
+    It is empty without times or measures: a key or flag is never drawn.
+    """
     times = [n for n, kind in enumerate(schema.types) if pa.types.is_timestamp(kind)]
     numbers = [n for n, kind in enumerate(schema.types) if is_number(kind)]
-    return [times[0], *numbers[:8]] if times and numbers else []  # there are 8 colours
+    measures = [n for n in numbers if schema.names[n].lower() not in no_measures()]
+    texts = [n for n, kind in enumerate(schema.types) if pa.types.is_string(kind)]
+    keys = [n for n, name in enumerate(schema.names) if name.lower() in object_columns()]
+    told = [n for n in dict.fromkeys([*keys, *texts]) if n not in measures]
+    return [times[0], *measures[:MOST_SERIES], *told] if times and measures else []
+
+
+def _drawn(part: pa.Table) -> pa.Table:
+    """What a chart needs of a part; names of objects without what no legend shows."""
+    part = part.select(_of_chart(part.schema))
+    for n, (name, kind) in enumerate(zip(part.column_names, part.schema.types, strict=True)):
+        if pa.types.is_string(kind):
+            short = pc.utf8_slice_codeunits(part.column(n), 0, MOST_NAME)
+            part = part.set_column(n, name, short)
+    return part
+
+
+def draw_answer(parts: Iterable[pa.Table], check: Callable[[], None]) -> bytes:
+    """The chart of a result as PNG.
+
+    Raises:
+        CpmonError: it has nothing to draw.
+    """
+    drawn, count = list[pa.Table](), 0
+    for part in parts:
+        check()
+        drawn.append(_drawn(part))
+        count += len(part)
+        if count > MOST_DRAWN:
+            break
+    made = _specification(_renamed(drawn)) if count <= MOST_DRAWN else None
+    if made is None:
+        raise CpmonError(
+            "the answer has no chart",
+            expected=f"a column of times, a measure, and at most {MOST_DRAWN:,} rows",
+        )
+    return png(made[0])
+
+
+def _renamed(drawn: Sequence[pa.Table]) -> pa.Table:
+    """One table, whose columns have different names."""
+    table = pa.concat_tables(drawn)
+    return table.rename_columns([*cell_texts(table.slice(0, 0))])
 
 
 def _chart(table: pa.Table) -> str:
-    """The numeric columns of a table over its first one, of times; empty without them."""
+    made = _specification(table)
+    return svg(made[0], "Answer", made[1], "answer") if made else ""
+
+
+def _specification(table: pa.Table) -> tuple[dict[str, Any], str] | None:
+    """A drawing of the measures of a table over its first column, of times, and what it shows.
+
+    Measures of one unit share a panel. Where times repeat there are several objects: the first
+    measure is drawn for the greatest of them.
+    """
     if table.num_columns < 2 or len(table) < 2:
-        return ""
-    time, *order = table.column_names
+        return None
+    time, *others = table.column_names
     clock = known_times(table.column(0)).cast(pa.timestamp("us"), safe=False)
-    series = [_series(clock, table.column(n), name) for n, name in enumerate(order, start=1)]
-    points = Points(pa.concat_tables(series), tuple(order))
-    if points.is_empty:
-        return ""
-    chart = Chart("answer", "Answer", "", (), ChartKind.LINES, axis="")
-    about = f"{', '.join(order)} over {time}"
-    drawing = over_time(chart, points, ZoneInfo("UTC"), alone=True)
-    return svg(drawing, "Answer", about, "answer")
+    measures = [n for n in others if is_number(table[n].type) and n.lower() not in no_measures()]
+    keys = [name for name in others if name not in measures]
+    if keys and pc.count_distinct(clock).as_py() < len(clock):
+        order, series = _by_object(table, clock, measures[0], keys)
+        panels = {measures[0]: dict(zip(order, series, strict=True))}
+    else:
+        panels = {}
+        for name in measures[:MOST_SERIES]:
+            of_unit = panels.setdefault(units().get(name.lower(), ""), {})
+            of_unit[name] = _series(clock, table[name], name)
+    drawn = []
+    for number, (axis, by_name) in enumerate(panels.items()):
+        points = Points(pa.concat_tables([*by_name.values()]), tuple(by_name))
+        if not points.is_empty:
+            chart = Chart(f"answer{number}", "Answer", "", (), ChartKind.LINES, axis=axis)
+            drawn.append(over_time(chart, points, ZoneInfo("UTC"), alone=True))
+    shown = ", ".join(name for by_name in panels.values() for name in by_name)
+    return (stacked(drawn), f"{shown} over {time}") if drawn else None
+
+
+def _by_object(
+    table: pa.Table, clock: pa.ChunkedArray, measure: str, keys: Sequence[str]
+) -> tuple[list[str], list[pa.Table]]:
+    """The names and lines of the objects with most of a measure."""
+    texts = [pc.fill_null(table[key].cast(pa.string()), "") for key in keys]
+    labels = pc.binary_join_element_wise(*texts, " ") if len(texts) > 1 else texts[0]
+    values = pc.fill_null(table[measure].cast(pa.float64(), safe=False), 0.0)
+    sums = pa.table({"label": labels, "value": values}).group_by("label")
+    ranked = sums.aggregate([("value", "sum")]).sort_by([("value_sum", "descending")])
+    order = ranked["label"].to_pylist()[:MOST_SERIES]
+    lines = [(name, pc.equal(labels, name)) for name in order]
+    return order, [_series(clock.filter(m), table[measure].filter(m), name) for name, m in lines]
 
 
 def _series(clock: pa.ChunkedArray, values: pa.ChunkedArray, name: str) -> pa.Table:

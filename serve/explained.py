@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from urllib.parse import urlencode
 
 import duckdb
-from markupsafe import escape
 
 from ..config import Settings
 from ..config.moments import find_zone
 from ..reduce.explain import explain, render_explanation
+from ..render.html import with_link
 from .addresses import SPAN, WINDOW, chosen_window, span
 
 MOST = 30
@@ -43,5 +43,4 @@ def explained_page(
         f"{name}={time:%Y-%m-%dT%H:%M:%SZ}"
         for name, time in (("from", window.first), ("to", window.last))
     )
-    back = f'<p><a href="{escape(f"page?{urlencode(whose)}#{times}")}">charts of this span</a></p>'
-    return page.replace(b"<body>", f"<body>{back}".encode(), 1)
+    return with_link(page, "charts of this span", f"page?{urlencode(whose)}#{times}")

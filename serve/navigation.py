@@ -21,9 +21,15 @@ HOUR = timedelta(hours=1)
 
 
 def served(
-    con: duckdb.DuckDBPyConnection, window: Window, chosen: Mapping[str, str], zone: ZoneInfo
+    con: duckdb.DuckDBPyConnection,
+    window: Window,
+    chosen: Mapping[str, str],
+    zone: ZoneInfo,
+    version: str,
 ) -> Served:
-    """What the page of a window has at the server."""
+    """What the page of a window has at the server; `version` is the state that it shows."""
+    before, after, newest = _neighbours(con, window)
+    listens = after is None and not window.run_id
     whose = {name: chosen[name] for name in ("run", "system") if name in chosen}
     same = urlencode({name: chosen[name] for name in WINDOW if name in chosen})
     return Served(
@@ -31,7 +37,8 @@ def served(
         explain=f"explain?{urlencode(whose)}",
         files=same,
         whose=whose,
-        links=[*_links(con, window, chosen, zone)],
+        changes=f"changes?{urlencode({**whose, 'known': version})}" if listens else "",
+        links=[*_links(window, chosen, zone, before, after, newest)],
         span=clocks(window, zone),
     )
 
@@ -46,10 +53,10 @@ def _local(time: datetime, zone: ZoneInfo) -> datetime:
     return time.replace(tzinfo=UTC).astimezone(zone).replace(tzinfo=None)
 
 
-def _links(
-    con: duckdb.DuckDBPyConnection, window: Window, chosen: Mapping[str, str], zone: ZoneInfo
-) -> Iterator[tuple[str, str]]:
-    """The day before and after on which something was measured, the last hour, and all."""
+def _neighbours(
+    con: duckdb.DuckDBPyConnection, window: Window
+) -> tuple[datetime | None, datetime | None, datetime]:
+    """The last interval before a window, the first after it, and the newest of its system."""
     point(con, ALL)
     ((before, after, newest),) = con.execute(
         "SELECT max(interval_end) FILTER (WHERE interval_end <= $first),"
@@ -57,6 +64,18 @@ def _links(
         " FROM meta.interval WHERE system = $system",
         {"first": window.first, "last": window.last, "system": window.system},
     ).fetchall()
+    return before, after, newest
+
+
+def _links(
+    window: Window,
+    chosen: Mapping[str, str],
+    zone: ZoneInfo,
+    before: datetime | None,
+    after: datetime | None,
+    newest: datetime,
+) -> Iterator[tuple[str, str]]:
+    """The day before and after on which something was measured, the last hour, and all."""
     for text, end in (("◂ previous day", before), ("next day ▸", after)):
         if end is not None:
             day = _local(end - INSIDE, zone).date()

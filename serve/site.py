@@ -7,8 +7,11 @@
 /chart.csv, /report.csv?run=R&report=N    a chart or report as a file: csv, json, xlsx, png
 /explain?run=R&since=...&until=...        what was different in a span
 /objects?system=S                         the objects of a system, as JSON
+/tables, /tables?table=T, /names          tables, queries, columns with their meaning
+/changes?run=R&known=...                  events of a page of which there are newer intervals
 /points?run=R&from=...&to=...             points of the charts of a page in a span, as JSON
-/query?sql=..., /query.csv, /query.xlsx   SQL, its rows and chart, or all rows as a file
+/query?sql=..., /query?name=...           SQL or a query by its name: rows, chart
+/query.csv?sql=..., json, xlsx, png       all rows as a file, or the chart
 /vega-1.9.0.js                            the runtime of interactive charts
 """
 
@@ -17,11 +20,14 @@ from __future__ import annotations
 import asyncio
 import gzip
 import re
+import time
 import zlib
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
+from hashlib import sha256
+from io import BytesIO
 from itertools import groupby
 from pathlib import Path
 from typing import IO, TypeVar
@@ -41,6 +47,7 @@ from ..config import Settings
 from ..config.moments import find_zone
 from ..core.errors import BusyError, CpmonError, NothingToReportError, UnreadableError
 from ..core.memory import memory_error
+from ..queries import Param, bound, params_of, query
 from ..reduce.page.content import Window, by_day, plain_name, read_content, windows
 from ..reduce.page.drawing import Figure
 from ..reduce.page.levels import read_levels
@@ -72,12 +79,14 @@ from .addresses import (
     selection,
     span,
 )
-from .answer import FILES, read_answer, write_answer
+from .answer import FILES, draw_answer, read_answer, write_answer
+from .changes import Changes
 from .charts import BEFORE, draw, metric_headings
 from .downloads import write_download
 from .explained import explained_page
 from .navigation import clocks, served
 from .objects import objects_of_system
+from .tables import table_columns, tables_page
 from .work import POLL_S, Cache, Gone, Job, ReaderLeft, Work
 
 Result = TypeVar("Result")
@@ -113,6 +122,7 @@ class Site:
 
     Attributes:
         threads: so many pages, and as many queries, are worked on at once.
+        is_followed: pages draw new intervals as they land, instead of saying that there are.
         warm: so many of the newest pages are kept ready, with those of their greatest objects.
         parts: system -> state of it and its part of the index.
         measured: file of a run and when it changed -> system of the run.
@@ -122,6 +132,7 @@ class Site:
     settings: Settings
     threads: int
     warm: int = 0
+    is_followed: bool = False
     cache: Cache = field(default_factory=Cache)
     parts: dict[str, tuple[object, IndexPart]] = field(default_factory=dict)
     measured: dict[tuple[str, object], str] = field(default_factory=dict)
@@ -129,6 +140,7 @@ class Site:
     def __post_init__(self) -> None:
         """Pages and SQL have threads of their own: slow queries do not keep pages waiting."""
         self.pages, self.queries = Work(self.threads), Work(self.threads)
+        self.changed = Changes(self.folder)
 
     def app(self) -> Starlette:
         """The application of all addresses."""
@@ -139,11 +151,14 @@ class Site:
             ("/page", partial(self._cached, "page", WINDOW)),
             ("/object", partial(self._cached, "object", OBJECT)),
             ("/points", partial(self._cached, "points", (*WINDOW, *ZOOM))),
+            ("/tables", partial(self._cached, "tables", ("table",))),
+            ("/names", partial(self._cached, "names", ())),
             ("/objects", partial(self._cached, "objects", ("system",))),
             ("/explain", partial(self._cached, "explain", WINDOW)),
             ("/chart", partial(self._cached, "chart", (*CHART, *WINDOW))),
             ("/chart.{format}", self.download),
             ("/report.{format}", self.download),
+            ("/changes", self.changes),
             ("/query", self.query),
             ("/query.{format}", self.file),
             (f"/{RUNTIME}", self.runtime),
@@ -157,6 +172,7 @@ class Site:
         """Cancels what is worked on, so that its requests end."""
         self.pages.cancel()
         self.queries.cancel()
+        self.changed.close()
 
     def close(self) -> None:
         """Cancels what is worked on."""
@@ -165,30 +181,57 @@ class Site:
 
     async def query(self, request: Request) -> Response:
         """The box for SQL, with the answer of its text; a link of another site only fills it."""
-        sql, answer, error = request.query_params.get("sql", ""), None, None
-        is_foreign = _is_foreign(request)
-        if sql.strip() and not is_foreign:
-            try:
+        answer, error, begun = None, None, time.monotonic()
+        asked, is_foreign = Question(request.query_params.get("sql", "")), _is_foreign(request)
+        try:
+            asked = _question(request)
+            if asked.sql.strip() and not is_foreign:
                 answer = await self._asked(
-                    sql, lambda parts, job: read_answer(parts, job.check), request
+                    asked, lambda parts, job: read_answer(parts, job.check), request
                 )
-            except CpmonError as raised:
-                error = raised
-        page = rendered("query.html", sql=sql, answer=answer, error=error, filled=is_foreign)
+        except CpmonError as raised:
+            error = raised
+        page = rendered(
+            "query.html",
+            asked=asked,
+            answer=answer,
+            error=error,
+            filled=is_foreign,
+            seconds=time.monotonic() - begun,
+        )
         return _html(page, _status(error) if error else 200)
 
     async def file(self, request: Request) -> Response:
         """The answer of some SQL as a file."""
-        format, sql = request.path_params["format"], request.query_params.get("sql", "")
-        if format not in FILES:
+        format = request.path_params["format"]
+        if format not in {*FILES, *PICTURES}:
             raise HTTPException(404)
         if _is_foreign(request):
             return await self.query(request)
-        file = await self._asked(
-            sql, lambda parts, job: write_answer(parts, format, job.check), request
-        )
+
+        def write(parts: Iterator[pa.Table], job: Job) -> IO[bytes]:
+            if format in PICTURES:
+                return BytesIO(draw_answer(parts, job.check))
+            return write_answer(parts, format, job.check)
+
+        file = await self._asked(_question(request), write, request)
         headers = {"Content-Disposition": f'attachment; filename="answer.{format}"'}
-        return StreamingResponse(_chunks(file), 200, headers, FILES[format])
+        return StreamingResponse(_chunks(file), 200, headers, (FILES | PICTURES)[format])
+
+    async def changes(self, request: Request) -> Response:
+        """Events of the run or system of a page, as long as it is open."""
+        chosen = selection(request.query_params, ("run", "system"))
+
+        async def state() -> str:
+            return await asyncio.to_thread(self._version, chosen)
+
+        self.changed.check()
+        events = self.changed.stream(state, request.query_params.get("known", ""))
+        return StreamingResponse(events, media_type="text/event-stream")
+
+    def _version(self, chosen: Mapping[str, str]) -> str:
+        """The state of a selection, short enough for an address."""
+        return sha256(repr(self._state_of(chosen)).encode()).hexdigest()[:16]
 
     async def download(self, request: Request) -> Response:
         """A chart or report as a file."""
@@ -212,18 +255,19 @@ class Site:
         return Response(await asyncio.to_thread(runtime), media_type="text/javascript")
 
     async def _asked(
-        self, sql: str, use: Callable[[Iterator[pa.Table], Job], Result], request: Request
+        self,
+        asked: Question,
+        use: Callable[[Iterator[pa.Table], Job], Result],
+        request: Request,
     ) -> Result:
         """Uses the answer of some SQL; it ends when its reader leaves, or after QUERY_S.
 
         Raises:
-            CpmonError: the SQL is too long, is rejected or fails.
+            CpmonError: the SQL is rejected or fails.
         """
-        if len(sql) > LONGEST_SQL:
-            raise CpmonError("the SQL is too long", expected=f"at most {LONGEST_SQL:,} characters")
 
         def run(job: Job) -> Result:
-            return self._with(job, lambda con, job: use(ask(con, sql), job))
+            return self._with(job, lambda con, job: use(ask(con, asked.sql, asked.values), job))
 
         return await self.queries.run(run, request.is_disconnected, limit_s=QUERY_S)
 
@@ -240,7 +284,7 @@ class Site:
         is_taken = "gzip" in request.headers.get("accept-encoding", "")
         # The policy is in the head of a page; 0 is all of it.
         page = zlib.decompressobj(wbits=GZIP).decompress(packed, 2**15 if is_taken else 0)
-        is_data = kind in ("points", "objects")
+        is_data = kind in ("points", "objects", "names")
         answer = Response(page, media_type="application/json") if is_data else _html(page)
         answer.headers["Vary"] = "Accept-Encoding"
         if is_taken:
@@ -261,6 +305,8 @@ class Site:
             "objects": self._objects,
             "explain": self._explained,
             "chart": self._chart,
+            "tables": tables_page,
+            "names": self._names,
         }[kind]
 
         def with_job(job: Job) -> bytes:
@@ -389,10 +435,12 @@ class Site:
         return [day for each in found for day in by_day(con, each, zones[each.system])]
 
     def _page(self, con: Connection, chosen: Mapping[str, str]) -> bytes:
+        version = self._version(chosen)  # what lands from now on is newer
         window, zone = self._window(con, chosen)
         links = ObjectAddresses(window, chosen)
         content = read_content(con, window, zone, self.settings, links)
-        about = served(con, window, chosen, zone)
+        about = served(con, window, chosen, zone, version)
+        about = replace(about, is_followed=self.is_followed)
         return rendered("page.html", content=content, zone=zone, served=about)
 
     def _explained(self, con: Connection, chosen: Mapping[str, str]) -> bytes:
@@ -418,6 +466,9 @@ class Site:
             metrics=metric_headings(),
             bases=[*BEFORE, *self._runs(con)],
         )
+
+    def _names(self, con: Connection, _chosen: Mapping[str, str]) -> bytes:
+        return msgspec.json.encode(table_columns(con))
 
     @staticmethod
     def _runs(con: Connection) -> list[str]:
@@ -447,6 +498,30 @@ class Site:
         """The window that an address selects, and the zone of its times."""
         window = chosen_window(con, chosen, *span(chosen))
         return window, find_zone(self.settings.zone(window.system))
+
+
+@dataclass(frozen=True)
+class Question:
+    """SQL of an address, and a value for each parameter that its comments declare."""
+
+    sql: str
+    params: tuple[Param, ...] = ()
+    values: Mapping[str, object] = field(default_factory=dict)
+
+
+def _question(request: Request) -> Question:
+    """The SQL of the box, or of a query by its name.
+
+    Raises:
+        CpmonError: there is no such query, or a parameter cannot be read.
+    """
+    given = request.query_params
+    sql = query(given["name"]).sql if given.get("name") else given.get("sql", "")
+    if len(sql) > LONGEST_SQL:
+        raise CpmonError("the SQL is too long", expected=f"at most {LONGEST_SQL:,} characters")
+    params = params_of("query", sql.strip())
+    typed = {p.name: given[f"p_{p.name}"] for p in params if given.get(f"p_{p.name}")}
+    return Question(sql, params, bound("query", params, typed))
 
 
 def _is_foreign(request: Request) -> bool:

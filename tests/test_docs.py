@@ -46,3 +46,19 @@ def test_each_promise_of_the_page_of_security_names_a_test_that_there_is():
         named = re.findall(r"`(tests/[\w/]+\.py)`", body)
         assert named, title
         assert [name for name in named if not (DOCS.parent / name).is_file()] == []
+
+
+SPARK = "cpmon.spark"
+"""The views of a store in a session of Spark: an interface of its own, with an extra."""
+
+
+def test_programs_on_pages_import_cpmon_alone():
+    """Its other modules may change; who copies from a page must not depend on them."""
+    pages = [DOCS.parent / "README.md", *DOCS.rglob("*.md")]
+    named = {
+        (page.name, module)
+        for page in pages
+        for module in re.findall(r"^\W*(?:from|import) (cpmon[\w.]*)", page.read_text(), re.M)
+    }
+    assert ("README.md", "cpmon") in named
+    assert {module for _, module in named} == {"cpmon", SPARK}

@@ -1,7 +1,7 @@
 """Make the pictures of pages in docs/images: `python -m tools.make_pictures`, run by `make docs`.
 
-They show a run of the sample data as Chromium does. Other fonts make other pictures, so they are
-not checked, and stay as they are where there is no Chromium.
+They show a day of the scenario bank-day as Chromium does. Other fonts make other pictures, so they
+are not checked, and stay as they are where there is no Chromium.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from tests.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parent.parent
 IMAGES = ROOT / "docs" / "images"
-RUN = "2600NP"
+SCENARIO, RUN = "bank-day", "BANKDAY"
 WIDTH, HEIGHT, LOW = 1180, 1320, 620
-ZOOMED = "#from=2001-11-13T14:01:30Z&to=2001-11-13T14:03:00Z&hide=utilization:Wait"
+ZOOMED = "#from=2006-10-16T12:00:00Z&to=2006-10-16T14:00:00Z&hide=utilization:Wait"
+"""One guest loops from 13:00 on."""
 BUSY = "document.getElementById('charts').ariaBusy"
 
 
@@ -28,9 +29,9 @@ def make_pictures(program: str, folder: Path) -> None:
     Args:
         program: Chromium. folder: for a store and its pages.
     """
-    dump, store = ROOT / "sample-data" / "timer" / f"{RUN}.mon.zst", str(folder / "store")
-    run(["ingest", str(dump), "--store", store])
-    run(["reduce", "--store", store])
+    store = str(folder / "store")
+    run(["generate", SCENARIO, "-o", str(folder)])
+    run(["ingest", str(folder / f"{RUN}.mon"), "--store", store])
     run(["report", "--html", "--store", store, "--run", RUN, "-o", str(folder / "pages")])
     page = (folder / "pages" / f"run-{RUN}.html").as_uri()
     with chromium(program, folder / "profile", "--hide-scrollbars") as tab:
@@ -48,7 +49,8 @@ def _show_values(tab: Tab) -> None:
     """Wait for the charts, then put the cursor on the second chart."""
     wait_until(lambda: tab.ask(BUSY) != "true")
     tab.ask("document.querySelector('#c-master .over').focus({preventScroll: true})")
-    tab.press("ArrowRight")
+    for _ in range(56):
+        tab.press("ArrowRight")
     tab.ask("document.getElementById('charts').scrollIntoView()")
 
 

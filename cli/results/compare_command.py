@@ -104,11 +104,18 @@ def command(
         out.write(render_comparison(comparison, form, figure))
         return
     from ...reduce.page.content import plain_name
+    from ...reduce.page.index import with_comparison
+    from ...render.html import with_link
 
     name = Path(table).stem if table else "-".join(runs) + (f"-with-{base}" if base else "")
     page = out.file / f"{plain_name(name)}.html"
-    link = _link(out.file / "index.html")
-    write_file(page, render_comparison(comparison, form, figure, link))
+    index = out.file / "index.html"
+    link = _link(index)
+    data = render_comparison(comparison, form, figure, link)
+    if index.is_file():
+        data = with_link(data, "all pages", index.name)
+        write_file(index, with_comparison(index.read_bytes(), name, page.name))
+    write_file(page, data)
     say(f"{page}: {megabytes(page.stat().st_size)}", err=True)
 
 

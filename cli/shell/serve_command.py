@@ -49,6 +49,7 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
     metavar="N",
     help="Make the N newest pages, and those of their greatest objects, before they are asked for.",
 )
+@click.option("--follow", is_flag=True, help="Draw new intervals in open pages as they land.")
 @click.option("--verbose", is_flag=True, help="Print a line for each request.")
 def command(
     store: Path,
@@ -57,6 +58,7 @@ def command(
     token_file: Path | None,
     names: tuple[str, ...],
     warm: int,
+    follow: bool,
     verbose: bool,
 ) -> None:
     """Show the pages of a store in a browser, made when asked for, and answer SQL.
@@ -86,7 +88,7 @@ def command(
         token = secrets.token_urlsafe(24)
     with opened(store):  # checks the store and the limits; limits the memory of the process
         pass
-    site = Site(store, settings(), max(2, os.cpu_count() or 1), warm)
+    site = Site(store, settings(), max(2, os.cpu_count() or 1), warm, follow)
     with suppress(BrokenPipeError):
         serve(
             site,

@@ -382,19 +382,20 @@ def local_times(times: pa.Array | pa.ChunkedArray, zone: ZoneInfo) -> pa.Array |
     """
     if offset := fixed_offset(times, zone):
         return pc.add(times.cast(pa.timestamp("us")), pa.scalar(offset, pa.duration("us")))
-    return _local(times, zone)
+    return clock_times(times, zone)
 
 
 def fixed_offset(times: pa.Array | pa.ChunkedArray, zone: ZoneInfo) -> timedelta | None:
     """The common UTC offset for all times; None if each has the offset of the zone."""
     in_order = pc.unique(times).sort()
-    local = _local(in_order, zone).cast(pa.int64()).to_numpy()
+    local = clock_times(in_order, zone).cast(pa.int64()).to_numpy()
     if not (np.diff(local) <= 0).any():
         return None
     return timedelta(microseconds=int(local[0]) - in_order[0].cast(pa.timestamp("us")).value)
 
 
-def _local(times: pa.Array | pa.ChunkedArray, zone: ZoneInfo) -> pa.Array | pa.ChunkedArray:
+def clock_times(times: pa.Array | pa.ChunkedArray, zone: ZoneInfo) -> pa.Array | pa.ChunkedArray:
+    """UTC times as the clocks of a zone show them, without zone, in microseconds."""
     name = zone.key if fixed_offset_s(zone.key) is None else zone.key.removeprefix("GMT")
     utc = pc.assume_timezone(times, "UTC").cast(pa.timestamp("us", name))
     return pc.local_timestamp(utc)

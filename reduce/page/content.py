@@ -28,7 +28,15 @@ from ...store.sql.scope import ALL
 from ..metrics.metric import HEX, TIME, ReportColumn
 from ..metrics.report_set import Lines, Report, reports
 from ..reductions.reductions import reduction
-from ..reports.cells import UTC_ZONE, cell_text, clock, column_texts, utc
+from ..reports.cells import (
+    REPEATED,
+    SPELLED,
+    UTC_ZONE,
+    cell_text,
+    column_texts,
+    page_clock,
+    utc,
+)
 from ..reports.report import ReportResult, report
 from ..reports.report_sql import Span
 from ..rules.exceptions import exceptions
@@ -88,7 +96,7 @@ def _shown(tile: Tile, result: ReportResult, limit: float | None, zone: ZoneInfo
     line = result.table.slice(pc.index(values, greatest).as_py(), 1).to_pylist()[0]
     if result.lines is Lines.TIME:
         value, noun = result.mean.get(tile.column), "intervals"
-        when = clock(line[TIME], zone)
+        when = page_clock(line[TIME], zone)
         when = when if result.ends - result.starts > DAY else when[11:]
         is_constant = pc.min(values).as_py() == greatest
         highest = f"highest {cell_text(column, greatest)} at {when}"
@@ -381,7 +389,7 @@ def short_report(
 def listing(result: ReportResult, docs: dict[str, str], links: Links = NO_LINKS) -> Listing:
     """Convert a report to a table; `docs`: column of the reduction -> documentation."""
     report, types = result.report, pa.types
-    first, last = (clock(time, result.zone) for time in (result.starts, result.ends))
+    first, last = (page_clock(time, result.zone) for time in (result.starts, result.ends))
     intervals = counted(result.intervals, "interval")
     covers = ", ".join([f"{first} to {last} {result.zone.key}", intervals, *result.restrictions])
     heads = []
@@ -422,6 +430,9 @@ def _cells(result: ReportResult, column: ReportColumn) -> list[Cell]:
     values = result.table.column(column.name)
     if not pa.types.is_string(values.type):
         texts = column_texts(column, values, result.zone)
+        if pa.types.is_timestamp(values.type):
+            texts = pc.replace_substring_regex(texts, REPEATED, SPELLED)
+            return [Cell(text) for text in texts.to_pylist()]
         if column.base == HEX or pc.all(pc.match_substring_regex(texts, _PLAIN)).as_py():
             return [Cell(text) for text in texts.to_pylist()]
     return [_cell(result, column, value) for value in values.to_pylist()]

@@ -137,6 +137,8 @@ def over_time(
     return _finished({"data": {"name": chart.name}, "layer": layers} | size, data, alone)
 
 
+NOT_KNOWN = "its values are not known"
+"""Why a chart is empty that has lines."""
 BAND = "_band"
 """End of the name of the data of bands."""
 SHARED = ("x", "color")
@@ -394,7 +396,8 @@ def drawn_figure(
     `detail`: finer points for a reader who zooms.
     """
     if points.is_empty:
-        return Figure(chart, "")
+        missing = NOT_KNOWN if len(points.table) else ""
+        return Figure(chart, "", missing=missing, notes=points.notes)
     spec = over_time(chart, points, zone, limit=limit)
     picture = svg(spec, chart.title, chart.about or chart.title, chart.name)
     legend = list[LegendEntry]()

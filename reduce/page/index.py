@@ -18,6 +18,7 @@ from zoneinfo import ZoneInfo
 
 import duckdb
 import msgspec
+from markupsafe import escape
 
 from ...core.errors import NothingToReportError
 from ...render.printing import Format, show
@@ -47,6 +48,7 @@ NEWEST = 20
 """Maximum number of exceptions of a system."""
 MOST_PAGES = 6
 """Maximum number of pages that a report is linked to; the search finds it on all."""
+_COMPARISONS = re.compile(rb'(<ul id="comparisons"[^>]*>)(.*?)(</ul>)', re.DOTALL)
 _DATA = re.compile(rb'<script type="application/json" id="index-data">(.*?)</script>', re.DOTALL)
 
 
@@ -192,6 +194,20 @@ def load_index(page: bytes) -> Index | None:
     return None
 
 
+def comparisons_of(page: bytes) -> str:
+    """The links of an index to pages of comparisons, as markup; empty without any."""
+    found = _COMPARISONS.search(page)
+    return found[2].decode() if found else ""
+
+
+def with_comparison(page: bytes, title: str, href: str) -> bytes:
+    """An index that links a page of a comparison."""
+    link = f'<li><a href="{escape(href)}">{escape(title)}</a></li>'
+    if link in comparisons_of(page):
+        return page
+    return _COMPARISONS.sub(lambda m: m[1] + m[2] + link.encode() + m[3], page, count=1)
+
+
 def metric_address(index: Index, run: str, metric: str) -> str:
     """The address of a column of run_summary on the page of a run, or of the page; may be empty."""
     href = next((page.href for page in index.pages if page.run == run), "")
@@ -292,11 +308,15 @@ def hour_cells(
 
 
 def _hour_href(begin: datetime, end: datetime, pages: Sequence[IndexedPage]) -> str:
-    """The address of an hour on the shortest page that covers some of it."""
+    """The address of an hour on the page that covers most of it, the shortest of several."""
+
+    def covered(page: IndexedPage) -> timedelta:
+        return min(end, page.last) - max(begin, page.first)
+
     covering = [page for page in pages if page.first < end and page.last > begin]
     if not covering:
         return ""
-    page = min(covering, key=lambda page: page.last - page.first)
+    page = min(covering, key=lambda page: (-covered(page), page.last - page.first))
     return page.href + time_fragment(max(begin, page.first), min(end, page.last))
 
 

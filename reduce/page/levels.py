@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -19,7 +19,7 @@ from ...store.connection import point
 from ...store.sql.scope import Scope
 from ..metrics.metric import TIME
 from ..reports.report_sql import Span
-from .chart import BANDS, INTERVAL, Points, charts, local_times, read_points
+from .chart import BANDS, INTERVAL, Points, charts, clock_times, local_times, read_points
 
 UNKNOWN, ABSENT = None, ""
 """A value that breaks the line of its series, and a time that the series does not have."""
@@ -61,14 +61,16 @@ def level_data(points: Points, zone: ZoneInfo) -> dict[str, Any]:
         times: milliseconds since 1970, UTC, ascending; all but the first as distances.
         offsets: pairs of an index of times and the milliseconds by which local time is ahead of
             UTC from there on.
+        clocks: the same as offsets by the clocks of the zone, where drawings keep one offset. Its
+            times within `repeated`, begin and end in milliseconds, are shown with their offset.
         values: one list for each series, with a value for each time: four significant digits,
             UNKNOWN or ABSENT. low, high: the same of bands, if there are.
         length: how long a point is, for the reader. finer: whether there are finer points.
     """
     times = pc.unique(points.table[TIME]).sort()
     utc, local = (_milliseconds(each) for each in (times, local_times(times, zone)))
+    clocks = _milliseconds(clock_times(times, zone)) - utc
     offsets = local - utc
-    changes = np.flatnonzero(np.diff(offsets, prepend=offsets[0] - 1))
     columns = {"values": (points.table, "value")}
     if len(points.bands):
         columns |= {end: (points.bands, end) for end in ("low", "high")}
@@ -76,7 +78,8 @@ def level_data(points: Points, zone: ZoneInfo) -> dict[str, Any]:
         "length": points.length,
         "finer": points.length != INTERVAL,
         "times": np.diff(utc, prepend=0).tolist(),
-        "offsets": [[int(at), int(offsets[at])] for at in changes],
+        "offsets": _changes(offsets),
+        **({} if (clocks == offsets).all() else _set_back(utc, clocks, zone)),
         **{
             key: [_values(table, column, name, times) for name in points.order]
             for key, (table, column) in columns.items()
@@ -91,14 +94,41 @@ def read_levels(
 
     Charts of the greatest objects show those of the whole span of their page.
     """
-    point(con, Scope(whole.system, whole.since, whole.until))
     levels = {}
     for chart in charts():
+        read = whole if chart.top else span
+        point(con, Scope(read.system, read.since, read.until))
         with suppress(CpmonError):  # the page tells why there is nothing to draw
             points = read_points(con, chart, span, by, zone, whole)
             if not points.is_empty:
                 levels[chart.name] = {"names": points.order, **level_data(points, zone)}
     return levels
+
+
+def _changes(offsets: Any) -> list[list[int]]:
+    """Pairs of an index and the value from there on."""
+    places = np.flatnonzero(np.diff(offsets, prepend=offsets[0] - 1))
+    return [[int(place), int(offsets[place])] for place in places]
+
+
+def _set_back(utc: Any, clocks: Any, zone: ZoneInfo) -> dict[str, Any]:
+    """Offsets by the clocks of a zone, and the spans of the hours that they show twice."""
+    repeated = []
+    for place in np.flatnonzero(np.diff(clocks) < 0):
+        low, high = (int(utc[at]) // 1000 for at in (place, place + 1))
+        before = _offset(low, zone)
+        while high - low > 1:  # the second at which clocks are set back
+            middle = (low + high) // 2
+            low, high = (middle, high) if _offset(middle, zone) == before else (low, middle)
+        length = before - _offset(high, zone)
+        repeated.append([1000 * (high - length), 1000 * (high + length)])
+    return {"clocks": _changes(clocks), "repeated": repeated}
+
+
+def _offset(second: int, zone: ZoneInfo) -> int:
+    """Seconds by which a zone is ahead of UTC at a second since 1970."""
+    ahead = datetime.fromtimestamp(second, zone).utcoffset() or timedelta()
+    return ahead // timedelta(seconds=1)
 
 
 def _milliseconds(times: pa.Array) -> Any:

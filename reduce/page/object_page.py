@@ -14,11 +14,11 @@ import msgspec
 
 from ...config import Settings
 from ...core.errors import NothingToReportError
-from ...core.text import is_pattern
+from ...core.text import counted, is_pattern
 from ..metrics.metric import TIME, MetricKind
 from ..metrics.report_set import Lines, reports
 from ..reductions.reductions import reduction
-from ..reports.cells import cell_text
+from ..reports.cells import cell_text, column_texts
 from ..reports.narrowing import NOUNS, WITH_PATTERNS, objects_of
 from ..reports.report import ReportResult, report
 from .chart import column_of
@@ -123,8 +123,31 @@ def _results(read: Read, window: Window, kind: str) -> Iterator[ReportResult]:
             elif each.lines is Lines.OBJECT and kind not in each.follows:
                 yield read(each.name, top=MOST_LINES)  # the users of a class
             else:
-                result = read(each.name, by=window.step(MOST_LINES))
+                result = changes_of(read(each.name, by=window.step(MOST_LINES)))
                 yield replace(result, table=result.table.slice(0, MOST_LINES))
+
+
+def changes_of(result: ReportResult) -> ReportResult:
+    """The lines of a report of settings that differ from the line before; others are unchanged."""
+    if not _is_of_settings(result) or TIME not in result.table.column_names:
+        return result
+    texts = [
+        column_texts(column, result.table.column(column.name), result.zone).to_pylist()
+        for column in result.report.columns
+        if column.name != TIME and column.kind is not MetricKind.ELAPSED
+    ]
+    lines = [*zip(*texts, strict=True)]
+    changed = [n for n, line in enumerate(lines) if n == 0 or line != lines[n - 1]]
+    same = len(lines) - len(changed)
+    if not same:
+        return result
+    note = f"{counted(same, 'line')} left out, equal to the line before."
+    return replace(result, table=result.table.take(changed), notes=(note, *result.notes))
+
+
+def _is_of_settings(result: ReportResult) -> bool:
+    kinds = [column.kind for column in result.report.columns if column.kind is not MetricKind.KEY]
+    return 2 * kinds.count(MetricKind.LATEST) >= len(kinds)
 
 
 def _figures(
@@ -136,8 +159,7 @@ def _figures(
     """
     if result.lines is not Lines.TIME or TIME not in result.table.column_names:
         return
-    kinds = [column.kind for column in result.report.columns if column.kind is not MetricKind.KEY]
-    if 2 * kinds.count(MetricKind.LATEST) >= len(kinds):
+    if _is_of_settings(result):
         return
     span = replace(window.span, objects=objects_of(con, result.report, objects))
     by_unit = dict[str, list[str]]()

@@ -25,11 +25,20 @@ from ...config.moments import find_zone
 from ...core.errors import NothingToReportError
 from ...core.grace_period import GRACE
 from ...render.html import html_page
-from ..reports.cells import clock
+from ..reports.cells import page_clock
 from .content import NO_LINKS, Window, by_day, file_names, read_content, windows
 from .drawing import CONFIGURATION, drawn_runs
 from .episodes import MOST_MARKS, Links
-from .index import MEASURES, Index, IndexedPage, System, indexed, read_index, read_systems
+from .index import (
+    MEASURES,
+    Index,
+    IndexedPage,
+    System,
+    comparisons_of,
+    indexed,
+    read_index,
+    read_systems,
+)
 from .object_page import object_files, object_title, read_object, top_objects
 from .runtime import BESIDE, FILE, Runtime, runtime, write_runtime
 
@@ -46,6 +55,7 @@ class Served:
         files: query of the addresses of files, to which the name of a chart or report is added.
         whose: run or system, as parameters. span: its begin and end on the clocks of its zone.
         links: text and address of other times.
+        changes: address of events of newer intervals. is_followed: they are drawn as they land.
     """
 
     points: str = ""
@@ -54,6 +64,8 @@ class Served:
     whose: Mapping[str, str] = field(default_factory=dict)
     span: tuple[str, str] = ("", "")
     links: Sequence[tuple[str, str]] = ()
+    changes: str = ""
+    is_followed: bool = False
 
 
 NOT_SERVED = Served()
@@ -128,8 +140,9 @@ def write_pages(  # noqa: PLR0913 - each is an option of the command
     for kind, value in own.items():
         if (kind, value) not in shown:
             raise NothingToReportError(f"no report has a line of {object_title(kind, value)}")
-    written.append(folder / "index.html")
-    write(written[-1], render_index(con, read_index(con, pages), above=above))
+    written.append(file := folder / "index.html")
+    kept = comparisons_of(file.read_bytes()) if file.is_file() else ""
+    write(file, render_index(con, read_index(con, pages), above=above, comparisons=kept))
     return written
 
 
@@ -153,8 +166,13 @@ def index_part(
     return IndexPart(index, read_systems(con, index))
 
 
-def index_page(parts: Sequence[IndexPart], query: str = "", above: str = "") -> bytes:
-    """The index of parts, with the address of a page for SQL and of the index above, if any."""
+def index_page(
+    parts: Sequence[IndexPart], query: str = "", above: str = "", comparisons: str = ""
+) -> bytes:
+    """The index of parts, with the address of a page for SQL and of the index above, if any.
+
+    `comparisons`: as of `comparisons_of`.
+    """
     hours: dict[str, dict[datetime, float]] = {}
     titles: dict[str, str] = {}
     for part in parts:
@@ -174,12 +192,16 @@ def index_page(parts: Sequence[IndexPart], query: str = "", above: str = "") -> 
         data=msgspec.to_builtins(index, str_keys=True, enc_hook=str),
         query=query,
         above=above,
+        comparisons=comparisons,
     )
 
 
-def render_index(con: duckdb.DuckDBPyConnection, index: Index, above: str = "") -> bytes:
-    """The page of an index, with the address of the index above, if any."""
-    return index_page([IndexPart(index, read_systems(con, index))], above=above)
+def render_index(
+    con: duckdb.DuckDBPyConnection, index: Index, above: str = "", comparisons: str = ""
+) -> bytes:
+    """The page of an index; `above` and `comparisons` are those of `index_page`."""
+    part = IndexPart(index, read_systems(con, index))
+    return index_page([part], above=above, comparisons=comparisons)
 
 
 def object_page(  # noqa: PLR0913 - all that a page depends on
@@ -238,7 +260,7 @@ def rendered(template: str, **values: Any) -> bytes:
     """Fills in a template of `templates/`; texts are escaped."""
     place = f"templates/{template}"
     common: dict[str, Any] = {
-        "clock": clock,
+        "clock": page_clock,
         "configuration": CONFIGURATION,
         "runtime": BESIDE,
         "most_marks": MOST_MARKS,

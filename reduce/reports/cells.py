@@ -7,6 +7,7 @@ once.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -47,6 +48,16 @@ def clock(time: datetime, zone: ZoneInfo = UTC_ZONE) -> str:
     """
     rounded = (time + timedelta(milliseconds=500)).replace(microsecond=0, tzinfo=UTC)
     return local_text(rounded, zone)
+
+
+REPEATED = r"(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)([+-]\d\d)(?::00|(:\d\d))"
+SPELLED = r"\1-\2-\3 \4:\5:\6 \7\8"
+"""A local time that occurs twice as `clock` has it, and as a page shows it."""
+
+
+def page_clock(time: datetime, zone: ZoneInfo = UTC_ZONE) -> str:
+    """A time as `clock` has it; one that occurs twice as 2003-10-26 02:30:00 +02."""
+    return re.sub(REPEATED, SPELLED, clock(time, zone))
 
 
 def calendar_name(calendar: str, end: datetime, zone: ZoneInfo) -> str:

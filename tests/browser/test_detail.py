@@ -8,13 +8,16 @@ import pytest
 
 from cpmon.cli.main import Status
 from cpmon.cli.main import run as run_command
+from cpmon.ingest import ingest
+from cpmon.store import Store
 from tests.browser.chromium import Tab
 from tests.browser.test_charts import OUTPUT, drag, drawn, press, table
-from tests.serve.conftest import servers
+from tests.serve.conftest import ROOT, servers
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
+TIMER = ROOT / "sample-data" / "timer"
 LENGTH = "document.querySelector('#c-master .length').textContent"
 HOUR = "#from=2003-05-06T10:00:00Z&to=2003-05-06T11:00:00Z"
 
@@ -72,3 +75,20 @@ def test_a_server_sends_finer_points_of_a_long_span(tab: Tab, long_store: Path):
         wait_until(lambda: tab.ask(LENGTH) == "one interval")
         assert len(zoomed(drawn(tab))) == 61
         assert all(url.startswith((base, "data:", "about:")) for url in tab.requested)
+
+
+def test_a_followed_page_draws_what_lands_without_loading_again(tab: Tab, tmp_path: Path):
+    store = Store(tmp_path / "store", create=True)
+    first, second = (TIMER / f"{run}.mon.zst" for run in ("2600NP", "3600P1"))
+    ingest(first, store)
+    with servers() as begin:
+        tab.open(f"{begin(store.root, '--follow').base}page?system=TIMER")
+        tab.ask("window.isSame = true")
+        before = zoomed(tab)
+        assert tab.ask("document.getElementById('newer').hidden")
+        ingest(second, store)
+        wait_until(lambda: len(zoomed(tab)) > len(before))
+        assert not tab.ask("document.getElementById('newer').hidden")
+        assert tab.ask("window.isSame")
+        assert zoomed(drawn(tab))[: len(before)] == before
+        assert tab.complaints == []

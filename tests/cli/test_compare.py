@@ -68,6 +68,16 @@ def test_a_page_has_a_bar_for_each_run_that_is_there(
     assert "src=" not in text and "href=" not in text
 
 
+def test_a_comparison_and_the_index_beside_it_lead_to_each_other(
+    cpmon: Cpmon, perf: Path, tmp_path: Path
+):
+    index = tmp_path / "index.html"
+    index.write_text('<!DOCTYPE html><ul id="comparisons"></ul>', encoding="utf-8")
+    cpmon("compare", "timer_t1", "--store", perf, "--html", "-o", tmp_path)
+    assert '<li><a href="timer_t1.html">timer_t1</a></li>' in index.read_text(encoding="utf-8")
+    assert '<p><a href="index.html">all pages</a></p>' in (tmp_path / "timer_t1.html").read_text()
+
+
 def test_a_page_needs_a_folder(cpmon: Cpmon, perf: Path):
     answer = cpmon("compare", "timer_t1", "--store", perf, "--html")
     assert (answer.status, answer.text) == (Status.USAGE, "")

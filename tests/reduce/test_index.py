@@ -15,11 +15,13 @@ from cpmon.reduce.page.index import (
     Exceeded,
     Index,
     IndexedPage,
+    comparisons_of,
     hour_cells,
     indexed,
     load_index,
     merged,
     read_index,
+    with_comparison,
 )
 from cpmon.reduce.page.page import render_index
 from tests.reduce.catalogue import insert, minute
@@ -62,12 +64,16 @@ def test_a_day_of_23_hours_marks_the_hour_that_no_clock_showed():
     assert [cell.load for cell in cells if not cell.is_skipped] == [float(n) for n in range(1, 24)]
 
 
-def test_an_hour_leads_to_the_shortest_page_that_covers_some_of_it():
+def test_an_hour_leads_to_the_page_that_covers_most_of_it_the_shortest_of_several():
     begin = datetime(2026, 6, 1)  # noqa: DTZ001
-    pages = [page(begin, 24, "day.html"), page(begin + HOUR / 2, 0.25, "run.html")]
+    pages = [
+        page(begin, 24, "day.html"),
+        page(begin, 1, "run.html"),
+        page(begin + HOUR, 0.25, "part.html"),
+    ]
     _, days = hour_cells({begin + HOUR: 1.0, begin + 2 * HOUR: 2.0}, pages, VIENNA)
     one, two = (cell.href for cells in days.values() for cell in cells if cell.load)
-    assert one == "run.html#from=2026-06-01T00:30:00Z&to=2026-06-01T00:45:00Z"
+    assert one == "run.html#from=2026-06-01T00:00:00Z&to=2026-06-01T01:00:00Z"
     assert two.startswith("day.html#from=")
     _, days = hour_cells({begin + 30 * HOUR: 1.0}, pages, VIENNA)
     assert [cell.href for cell in days["2026-06-02"] if cell.load] == [""]
@@ -129,3 +135,15 @@ def test_a_system_without_runs_has_a_page_for_each_local_day(con: duckdb.DuckDBP
     [run] = windows(con, run="R1")
     long = replace(run, last=minute(9_000))
     assert by_day(con, long, VIENNA) == [long]
+
+
+def test_an_index_links_comparisons_once_and_keeps_them(con: duckdb.DuckDBPyConnection):
+    [window] = windows(con)
+    index = read_index(con, [indexed(window, "a.html", VIENNA)])
+    page = render_index(con, index)
+    assert comparisons_of(page) == ""
+    linked = with_comparison(page, "<b>", "R2.html")
+    assert comparisons_of(linked) == '<li><a href="R2.html">&lt;b&gt;</a></li>'
+    assert with_comparison(linked, "<b>", "R2.html") == linked
+    assert render_index(con, index, comparisons=comparisons_of(linked)) == linked
+    assert load_index(linked) == index

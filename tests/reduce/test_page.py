@@ -58,11 +58,11 @@ from cpmon.reduce.page.drawing import (
 )
 from cpmon.reduce.page.episodes import MOST_MARKS
 from cpmon.reduce.page.index import System, indexed
-from cpmon.reduce.page.levels import ABSENT, UNKNOWN, detail
+from cpmon.reduce.page.levels import ABSENT, UNKNOWN, detail, level_data
 from cpmon.reduce.page.page import rendered
 from cpmon.reduce.page.plot import plot_report
 from cpmon.reduce.page.runtime import FILE
-from cpmon.reduce.reports.cells import cell_text
+from cpmon.reduce.reports.cells import cell_text, page_clock
 from cpmon.reduce.reports.report import ReportResult, report
 from cpmon.render.html import COLORS
 from cpmon.render.printing import Format, Style
@@ -245,8 +245,40 @@ def test_a_figure_over_a_change_of_clocks_has_the_offset_of_each_time():
         times = [begin, begin + timedelta(hours=1)]
         made = pa.table([times, ["a", "a"], [1.0, 2.0]], schema=POINTS)
         figure = drawn_figure(Chart("c", "C", "", (), axis="%"), Points(made, ("a",)), VIENNA)
-        assert figure.data["levels"][0]["offsets"] == offsets
+        [data] = figure.data["levels"]
+        assert data["offsets"] == offsets
         assert figure.legend == ()
+
+
+def test_charts_and_tables_show_an_hour_that_occurs_twice_with_its_offset():
+    """Clocks go back from 3:00 to 2:00 at 1:00 UTC; a chart keeps its first offset for drawing."""
+    begin = datetime.fromisoformat("2001-10-28T00:30")
+    times = [begin + timedelta(minutes=30 * n) for n in range(4)]
+    made = pa.table([times, ["a"] * 4, [1.0] * 4], schema=POINTS)
+    data = level_data(Points(made, ("a",)), VIENNA)
+    assert data["offsets"] == [[0, 7_200_000]]
+    assert data["clocks"] == [[0, 7_200_000], [1, 3_600_000]]
+    back = int(datetime(2001, 10, 28, 1, tzinfo=UTC).timestamp() * 1000)
+    assert data["repeated"] == [[back - 3_600_000, back + 3_600_000]]
+    shown = [page_clock(time, VIENNA) for time in times]
+    assert shown == [
+        "2001-10-28 02:30:00 +02",
+        "2001-10-28 02:00:00 +01",
+        "2001-10-28 02:30:00 +01",
+        "2001-10-28 03:00:00",
+    ]
+    utc_level = level_data(Points(made, ("a",)), UTC)
+    assert "clocks" not in utc_level and "repeated" not in utc_level
+
+
+def test_a_chart_whose_values_are_not_known_does_not_say_that_nothing_was_measured():
+    times, chart = [minute(1), minute(2)], Chart("c", "C", "", (), axis="%")
+    unknown_values = Points(
+        pa.table([times, ["a"] * 2, [None] * 2], schema=POINTS), ("a",), ("why",)
+    )
+    figure = drawn_figure(chart, unknown_values, UTC)
+    assert (figure.missing, figure.notes) == ("its values are not known", ("why",))
+    assert drawn_figure(chart, Points(POINTS.empty_table(), ()), UTC).missing == ""
 
 
 def test_a_limit_is_in_the_specification_that_is_drawn_again():
@@ -366,6 +398,7 @@ def test_one_line_is_no_lines():
             data={},
             query="",
             above="",
+            comparisons="",
         ).decode()
         assert words in page
 

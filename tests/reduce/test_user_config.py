@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -9,6 +10,7 @@ import pytest
 
 from cpmon.generate import dump_frames, load_scenario
 from cpmon.ingest import ingest
+from cpmon.reduce.page.object_page import changes_of
 from cpmon.reduce.reductions.reductions import reductions
 from cpmon.reduce.reports.report import report
 from cpmon.store import Store, connect
@@ -48,6 +50,16 @@ def test_the_report_shows_what_held_last(con: duckdb.DuckDBPyConnection):
     (line,) = report(con, "UCONF", system="LAB").table.to_pylist()
     assert (line["machine_mode"], line["virtual_processors"], line["storage_mib"]) == ("z", 2, 128)
     assert "group_name" not in line  # no record has one
+
+
+def test_a_page_of_a_user_shows_changes_of_settings_only(con: duckdb.DuckDBPyConnection):
+    every = report(con, "USER_CONFIG", system="LAB", objects={"user": "ANNA"})
+    assert every.table.column("storage_mib").to_pylist() == [64, 128]
+    repeated = replace(every, table=every.table.take([0, 0, 0, 1, 1, 0]))
+    shown = changes_of(repeated)
+    assert shown.table.column("storage_mib").to_pylist() == [64, 128, 64]
+    assert shown.notes[0] == "3 lines left out, equal to the line before."
+    assert changes_of(every) is every
 
 
 def test_a_user_without_a_record_has_no_settings(con: duckdb.DuckDBPyConnection):

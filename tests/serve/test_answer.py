@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pytest
 
-from cpmon.serve.answer import MOST_CELL, MOST_SHOWN, MOST_TEXT, read_answer
+from cpmon.core.errors import CpmonError
+from cpmon.serve.answer import MOST_CELL, MOST_SHOWN, MOST_TEXT, draw_answer, read_answer
 
 
 def go_on() -> None:
@@ -60,6 +61,39 @@ def test_a_chart_has_the_numbers_over_the_first_times():
     table = pa.table({"n": [1, 2, 3], "t": times, "name": ["a", "b", "c"], "m": [3.0, 2.0, 1.0]})
     assert "n, m over t" in read_answer([table.slice(0, 2), table.slice(2)], go_on).chart
     assert read_answer([table.select(["n", "name"])], go_on).chart == ""
+
+
+def test_keys_and_flags_are_no_measures_and_objects_have_lines_of_their_own():
+    times = pa.array([0, 0, 60, 60], pa.timestamp("s"))
+    rows = {"t": times, "cpu": [0, 1] * 2, "calmode": [1] * 4, "total_util": [0.1, 0.9, 0.2, 0.8]}
+    assert read_answer([pa.table(rows).select(["t", "cpu", "calmode"])], go_on).chart == ""
+    assert "1, 0 over t" in read_answer([pa.table(rows)], go_on).chart
+    alone = pa.table({"t": times, "n": [1.0, 2.0, 3.0, 4.0]})
+    assert "n over t" in read_answer([alone], go_on).chart
+
+
+def test_measures_of_other_units_have_panels_of_their_own():
+    times = pa.array([0, 60], pa.timestamp("s"))
+    rows = pa.table({"t": times, "total_util": [0.1, 0.2], "users_logged_on": [400, 401]})
+    both = read_answer([rows], go_on).chart
+    one = read_answer([rows.select(["t", "total_util"])], go_on).chart
+    assert both.count("mark-line") == 2 * one.count("mark-line")
+    assert draw_answer([rows], go_on)[1:4] == b"PNG"
+    with pytest.raises(CpmonError, match="no chart"):
+        draw_answer([rows.select(["t"])], go_on)
+
+
+def test_cells_that_name_objects_lead_to_their_day():
+    times = pa.array(["2001-11-13T14:01:00"]).cast(pa.timestamp("us"))
+    names = {"interval_end": times, "userid": ["A&B"], "device": [0x7C04], "system": ["VM"]}
+    answer = read_answer([pa.table(names)], go_on)
+    [row] = answer.rows
+    day = "system=VM&since=2001-11-13&until=2001-11-14"
+    assert answer.href(row, 1) == f"object?kind=user&name=A%26B&{day}"
+    assert answer.href(row, 2) == f"object?kind=device&name=7C04&{day}"
+    assert answer.href(row, 0) == ""
+    texts = read_answer([pa.table({"device": ["7C04"]})], go_on)
+    assert texts.href(texts.rows[0], 0) == "object?kind=device&name=7C04"
 
 
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])

@@ -37,7 +37,7 @@ def test_an_address_of_the_page_is_answered_by_relative_links(server: Server, ad
 
 def test_there_are_addresses_of_all_kinds():
     kinds = {re.split(r"[?.]", address)[0] for address in ADDRESSES}
-    assert kinds == {"/", "/page", "/object", "/query"}
+    assert kinds == {"/", "/page", "/object", "/query", "/chart", "/report", "/explain", "/tables"}
 
 
 def _lines() -> list[str]:

@@ -33,7 +33,7 @@
   // Points with times instead of distances, and the span that they cover.
   function level(points, from = -Infinity, to = Infinity) {
     let at = 0;
-    return { low: null, high: null, ...points, times: points.times.map((d) => (at += d)), from, to };
+    return { low: null, high: null, clocks: null, repeated: null, ...points, times: points.times.map((d) => (at += d)), from, to };
   }
 
   class Chart {
@@ -54,7 +54,7 @@
         tabindex: 0, role: "slider", "aria-label": `${card.querySelector("h3").textContent}: time`,
         "aria-describedby": "zoom-keys", "aria-valuemin": 0, "aria-valuemax": this.times.length - 1,
       });
-      this.bands = element("div", "bands", this.over);
+      this.bands = element("div", "bands", this.plot);
       this.brush = element("div", "brush", this.over);
       this.cross = element("div", "cross", this.over);
       this.tip = element("div", "tip", card);
@@ -77,16 +77,23 @@
       return state.from === null ? [this.first, this.last] : [state.from, state.to];
     }
 
-    // Local time as milliseconds: what Vega and clocks on the page take for UTC.
-    local(time) {
+    // Local time as milliseconds: what Vega takes for UTC.
+    local(time, offsets = this.offsets) {
       const n = clamp(since(this.times, time), 0, this.times.length - 1);
       let ahead = 0;
-      for (const [from, offset] of this.offsets) if (n >= from) ahead = offset;
+      for (const [from, offset] of offsets) if (n >= from) ahead = offset;
       return time + ahead;
     }
 
+    // A time as tables show it: one that clocks show twice has its offset.
     clock(time) {
-      return new Date(this.local(time)).toISOString().slice(0, 19).replace("T", " ");
+      const local = this.local(time, this.clocks ?? this.offsets);
+      const text = new Date(local).toISOString().slice(0, 19).replace("T", " ");
+      if (!this.repeated?.some(([begin, end]) => time >= begin && time < end)) return text;
+      const minutes = Math.round((local - time) / 60000);
+      const [hours, rest] = [Math.abs(minutes) / 60, Math.abs(minutes) % 60]
+        .map((part) => String(Math.trunc(part)).padStart(2, "0"));
+      return `${text} ${minutes < 0 ? "-" : "+"}${hours}${rest === "00" ? "" : `:${rest}`}`;
     }
 
     get shown() {
@@ -111,6 +118,100 @@
       };
       const finer = state.from === null ? [] : this.levels.slice(1).filter(fits);
       Object.assign(this, finer.at(-1) ?? this.levels[0]);
+    }
+
+    // Adds points behind the last one.
+    extend(points) {
+      const [all] = this.levels;
+      const { low, high, values, times } = this.ordered(points);
+      times.forEach((time, n) => {
+        if (time <= all.times.at(-1)) return;
+        all.times.push(time);
+        all.values.forEach((of, s) => of.push(values[s][n]));
+        all.low?.forEach((of, s) => of.push((low ?? values)[s][n]));
+        all.high?.forEach((of, s) => of.push((high ?? values)[s][n]));
+      });
+      this.last = all.times.at(-1);
+      this.over.setAttribute("aria-valuemax", all.times.length - 1);
+    }
+
+    // Adds the points of a span, in which not all series may have a line.
+    refine(points, from, to) {
+      this.levels.push(this.ordered(points, from, to));
+      this.choose();
+    }
+
+    ordered({ names, ...points }, from, to) {
+      const series = (of) => this.names.map((name) =>
+        of[names.indexOf(name)] ?? points.times.map(() => ""));
+      const bands = points.low && { low: series(points.low), high: series(points.high) };
+      return level({ ...points, values: series(points.values), ...bands }, from, to);
+    }
+
+    key(series) {
+      return `${this.name}:${series}`;
+    }
+
+    get span() {
+      return state.from === null ? [this.first, this.last] : [state.from, state.to];
+    }
+
+    // Local time as milliseconds: what Vega takes for UTC.
+    local(time, offsets = this.offsets) {
+      const n = clamp(since(this.times, time), 0, this.times.length - 1);
+      let ahead = 0;
+      for (const [from, offset] of offsets) if (n >= from) ahead = offset;
+      return time + ahead;
+    }
+
+    // A time as tables show it: one that clocks show twice has its offset.
+    clock(time) {
+      const local = this.local(time, this.clocks ?? this.offsets);
+      const text = new Date(local).toISOString().slice(0, 19).replace("T", " ");
+      if (!this.repeated?.some(([begin, end]) => time >= begin && time < end)) return text;
+      const minutes = Math.round((local - time) / 60000);
+      const [hours, rest] = [Math.abs(minutes) / 60, Math.abs(minutes) % 60]
+        .map((part) => String(Math.trunc(part)).padStart(2, "0"));
+      return `${text} ${minutes < 0 ? "-" : "+"}${hours}${rest === "00" ? "" : `:${rest}`}`;
+    }
+
+    get shown() {
+      return this.names.map((_, s) => s).filter((s) => !state.hidden.has(this.key(this.names[s])));
+    }
+
+    // Indexes of the times in the span: begin, and end behind the last. Addresses have whole seconds.
+    get range() {
+      return this.within(this.times);
+    }
+
+    within(times) {
+      const [from, to] = this.span.map((time) => Math.floor(time / SECOND) * SECOND);
+      return [since(times, from), since(times, to + SECOND)];
+    }
+
+    // Shows the finest points of the span, if they are not too many.
+    choose() {
+      const fits = (points) => {
+        const [begin, end] = this.within(points.times);
+        return points.from <= state.from && points.to >= state.to && end - begin <= MOST_POINTS;
+      };
+      const finer = state.from === null ? [] : this.levels.slice(1).filter(fits);
+      Object.assign(this, finer.at(-1) ?? this.levels[0]);
+    }
+
+    // Adds points behind the last one.
+    extend(points) {
+      const [all] = this.levels;
+      const { low, high, values, times } = this.ordered(points);
+      times.forEach((time, n) => {
+        if (time <= all.times.at(-1)) return;
+        all.times.push(time);
+        all.values.forEach((of, s) => of.push(values[s][n]));
+        all.low?.forEach((of, s) => of.push((low ?? values)[s][n]));
+        all.high?.forEach((of, s) => of.push((high ?? values)[s][n]));
+      });
+      this.last = all.times.at(-1);
+      this.over.setAttribute("aria-valuemax", all.times.length - 1);
     }
 
     // Adds the points of a span, in which not all series may have a line.
@@ -177,12 +278,14 @@
         .querySelector(".role-frame path.background").getBoundingClientRect();
       if (!outer.width) return;
       const share = (value, whole) => `${(100 * value) / whole}%`;
-      Object.assign(this.over.style, {
-        left: share(inner.left - outer.left, outer.width),
-        top: share(inner.top - outer.top, outer.height),
-        width: share(inner.width, outer.width),
-        height: share(inner.height, outer.height),
-      });
+      for (const { style } of [this.over, this.bands]) {
+        Object.assign(style, {
+          left: share(inner.left - outer.left, outer.width),
+          top: share(inner.top - outer.top, outer.height),
+          width: share(inner.width, outer.width),
+          height: share(inner.height, outer.height),
+        });
+      }
       const [from, to] = this.span;
       const long = Math.max(to - from, 1);
       this.bands.replaceChildren();
@@ -373,6 +476,8 @@
         button.setAttribute("aria-pressed", String(!hidden));
       });
       this.card.querySelector(".length").textContent = this.length;
+      const ends = this.card.querySelector(".ends");
+      if (ends) ends.hidden = !this.low;
       this.tabulate();
       this.value(clamp(this.range[1] - 1, 0, this.times.length - 1));
     }
@@ -535,6 +640,25 @@
     section.scrollIntoView();
   }
 
+  // Says that newer intervals have landed, and draws them if the server follows.
+  function listen(newer) {
+    const events = new EventSource(newer.dataset.changes);
+    events.addEventListener("changed", async () => {
+      newer.hidden = false;
+      if (newer.dataset.followed === undefined) return;
+      const answer = await fetch(`${section.dataset.points}&from=${stamp(whole[1])}`);
+      if (!answer.ok) return;
+      for (const [name, points] of Object.entries(await answer.json())) {
+        charts.find((chart) => chart.name === name)?.extend(points);
+      }
+      whole = measure();
+      charts.forEach((chart) => chart.choose());
+      charts.forEach((chart) => chart.update());
+      draw();
+    });
+    window.addEventListener("pagehide", () => events.close());
+  }
+
   const cards = document.querySelectorAll("figure.card:has(script.points)");
   if (!section || !cards.length) return;
   const marks = read("marks");
@@ -548,9 +672,10 @@
     pans: tools.querySelectorAll("[data-zoom=earlier], [data-zoom=later]"),
   };
   const charts = Array.from(cards, (card) => new Chart(card));
-  const whole = [
+  const measure = () => [
     Math.min(...charts.map((chart) => chart.first)), Math.max(...charts.map((chart) => chart.last)),
   ];
+  let whole = measure();
   const actions = {
     in: () => scale(0.5), out: () => scale(2), whole: () => zoom(null, null),
     earlier: () => pan(-0.5), later: () => pan(0.5),
@@ -562,4 +687,6 @@
   window.addEventListener("popstate", ({ state: before }) => before && recall(before));
   window.addEventListener("hashchange", () => history.state || restore());
   restore();
+  const newer = document.getElementById("newer");
+  if (newer) listen(newer);
 })();
