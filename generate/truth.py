@@ -147,6 +147,7 @@ def _system(sample: Sample) -> Columns:
         "emulation_s": times.emulation.sum() / TOD_PER_S,
         "charged_s": times.charged.sum() / TOD_PER_S,
         "system_s": times.system.sum() / TOD_PER_S,
+        "suspended_s": times.suspended.sum() / TOD_PER_S,
         "spins": times.spins.sum(),
         "spin_s": times.spin_time.sum() / TOD_PER_S,
         "user_s": _existed(sample, sample.users).sum(),

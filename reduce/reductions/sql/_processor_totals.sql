@@ -17,6 +17,9 @@ SELECT system,
        complete_sum(emulation_tod) AS emulation_tod,
        -- Running CP: busy less emulation, TOD units. NULL at a first sample.
        complete_sum(busy_tod - emulation_tod) AS cp_tod,
+       -- Running or waiting, TOD units. NULL at a first sample, and where one
+       -- processor neither ran nor waited.
+       complete_sum(busy_tod + wait_tod) AS accounted_tod,
        -- Spinning on CP locks, TOD units. NULL at a first sample.
        complete_sum(spin_tod) AS spin_tod,
        -- Spins on CP locks. NULL at a first sample.

@@ -29,6 +29,12 @@ SELECT i.system,
        p.emulation_tod,
        -- In CP, TOD units. NULL without SYTPRP deltas.
        p.cp_tod,
+       -- Running or waiting, TOD units: the time in which processors had a
+       -- physical one, or needed none. NULL without SYTPRP deltas, and where a
+       -- processor neither ran nor waited.
+       p.accounted_tod,
+       -- Neither running nor waiting, TOD units. NULL likewise.
+       p.processor_seconds * 4096e6 - p.accounted_tod AS suspended_tod,
        -- Pages into and out of expanded storage. NULL without SYTXSP deltas.
        x.xstor_pages,
        -- Elapsed seconds of the expanded-storage records. NULL without SYTXSP
