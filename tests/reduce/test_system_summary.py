@@ -39,6 +39,8 @@ def test_system_summary_of_the_first_interval(con: duckdb.DuckDBPyConnection) ->
         "emul_util": 42 / 120,
         "cp_util": 48 / 120,
         "tv_ratio": 90 / 42,
+        "suspended_util": 0,  # they ran for 36 and 54 seconds and waited for the others
+        "logical_load": 90 / 120,
         "users_logged_on": 11,
         "users_active": 7,
         "dispatch_list_users": 4,
@@ -53,6 +55,8 @@ def test_system_summary_of_the_first_interval(con: duckdb.DuckDBPyConnection) ->
         "busy_tod": 90 * TOD_SECOND,
         "emulation_tod": 42 * TOD_SECOND,
         "cp_tod": 48 * TOD_SECOND,
+        "accounted_tod": 120 * TOD_SECOND,
+        "suspended_tod": 0,
         "xstor_pages": 2400,
         "xstor_seconds": 60,
         "dasd_pages": 720,
