@@ -13,6 +13,7 @@ from cpmon.batch.figures import LiveMetrics
 from cpmon.cli.top.panels import SUBJECTS, Watched
 from cpmon.config import Settings
 from cpmon.generate import dump_frames, load_scenario
+from cpmon.ingest import Landed
 from cpmon.ingest.following import Follower
 from cpmon.store import Store
 
@@ -42,27 +43,31 @@ def measure(folder: Path, intervals: int, warm: int) -> list[Section]:
     watched, kinds = Watched(store, settings), ("processor s", "s")
     costs: dict[str, list[tuple[float, float]]] = {}
 
-    def timed(name: str, work: Callable[[], Any]) -> Any:
+    def timed(name: str, work: Callable[..., Any], *given: Any) -> Any:
         began = time.process_time(), time.perf_counter()
-        answer = work()
+        answer = work(*given)
         ended = time.process_time(), time.perf_counter()
         costs.setdefault(name, []).append((ended[0] - began[0], ended[1] - began[1]))
         return answer
 
+    def compute(landed: Landed) -> None:
+        metrics.landed(landed)
+        metrics.compute()
+
+    def show(subject: str) -> None:
+        watched.both(subject, watched.intervals()[-1])
+
     frames = dump_frames(load_scenario(SCENARIO), RUN, intervals=intervals)
     with Follower(store, f"{RUN}.mon") as follower:
         coming = follower.follow(bytes(chunk) for chunk in frames)
-        while landed := timed("land an interval", lambda: next(coming, None)):
-            timed("judge it for alerts", lambda part=landed: alerts.landed(part))
+        while landed := timed("land an interval", next, coming, None):
+            timed("judge it for alerts", alerts.landed, landed)
             if not watched.intervals():
                 continue
-            timed("compute metrics", lambda part=landed: (metrics.landed(part), metrics.compute()))
+            timed("compute metrics", compute, landed)
             timed("scrape", metrics.text)
             for subject in SUBJECTS[:: len(SUBJECTS) - 1]:
-                timed(
-                    f"show {subject}",
-                    lambda name=subject: watched.both(name, watched.intervals()[-1]),
-                )
+                timed(f"show {subject}", show, subject)
     costs["land an interval"].pop()  # of the end
     shutil.rmtree(place)
     means = {

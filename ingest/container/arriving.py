@@ -235,9 +235,9 @@ def _idle_limited(read: Callable[[], Arrival | bool], idle_s: float | None) -> I
 
 
 class _Grown:
-    """A file that grows. Zeros at its end may be room for what is written next.
+    """A file that grows. Zeros in it may be room for what is written next.
 
-    They are believed when nothing has taken their place for a while.
+    They are believed when nothing has taken their place for a while; room at its end never is.
     """
 
     def __init__(self, handle: int) -> None:
@@ -257,29 +257,29 @@ class _Grown:
         at, size = os.lseek(self._handle, 0, os.SEEK_CUR), os.fstat(self._handle).st_size
         if at >= size:
             return None
-        hole = self._place(os.SEEK_HOLE, at, size)
-        data = os.pread(self._handle, min(PIECE, (hole if hole > at else size) - at), at)
-        believed = 0
-        if hole > at:
-            is_end = at + len(data) == size
-            believed = len(data) - (self._zero_frames(data) if is_end else 0)
+        written, hole = (self._place(kind, at, size) for kind in (os.SEEK_DATA, os.SEEK_HOLE))
+        if written == size:
+            return None
+        data = os.pread(self._handle, min(PIECE, max(written, hole) - at), at)
+        is_end = at + len(data) == size
+        believed = 0 if written > at else len(data) - (self._zero_frames(data) if is_end else 0)
         if not believed:
             if self._zeros is None or self._zeros[0] != at:
                 self._zeros = at, time.monotonic()
             if time.monotonic() - self._zeros[1] < ZEROS_S:
                 time.sleep(POLL_S)
                 return b""
-            written = self._place(os.SEEK_DATA, at, size) if hole == at else size
-            believed = min(len(data), written - at)
+            believed = len(data)
         os.lseek(self._handle, at + believed, os.SEEK_SET)
         return data[:believed]
 
     def _place(self, kind: int, at: int, size: int) -> int:
-        """Where the next hole or data is; the end of the file if there is none, or none is told."""
+        """Where the next hole or data is; where neither is told, all is data."""
         try:
             place = os.lseek(self._handle, at, kind)
-        except OSError:
-            return size
+        except OSError as error:
+            is_none = error.errno == errno.ENXIO or kind == os.SEEK_HOLE
+            return size if is_none else at
         finally:
             os.lseek(self._handle, at, os.SEEK_SET)
         return place

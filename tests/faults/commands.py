@@ -173,12 +173,21 @@ report = "SYSTEM_SUMMARY2_BY_TIME"
 path = "out/{date}-{system}.txt"
 """
 
+
+def rotated(folder: Path) -> None:
+    """Files of a folder in which one replaces the other, with gaps of which alerts tell."""
+    put(folder, 0, 2, 4, 6, 8, 10)
+
+
 SITE = "{site}"
 ICEBERG = "iceberg"
 STORE = ("--store", f"{SITE}/store")
 COMMANDS = {
     "ingest": Command(dumps, ("ingest", f"{SITE}/dumps/1.mon", *STORE)),
-    "follow": Command(dumps, ("follow", f"{SITE}/dumps/1.mon", *STORE)),
+    "follow": Command(
+        rotated,
+        ("follow", f"{SITE}/dumps", *STORE, "--alerts", f"{SITE}/alerts", "--idle", "1s"),
+    ),
     "reduce": Command(outdated, ("reduce", BY_TIME, OF_RUNS, *STORE)),
     "store prune": Command(
         old,

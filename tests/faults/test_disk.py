@@ -15,7 +15,8 @@ from cpmon.cli.main import Status
 from cpmon.ingest import ingest
 from cpmon.store import Store
 from tests.batch.site import make_site
-from tests.faults.conftest import Victim, check_tidy, dump_of, rows, undisturbed
+from tests.faults.commands import put
+from tests.faults.conftest import Rows, Victim, check_tidy, dump_of, rows, undisturbed
 from tests.faults.test_kills import new_dump, whole_dumps
 from tests.serve.conftest import ROOT as PROJECT
 from tests.serve.conftest import Start, servers
@@ -104,6 +105,33 @@ def test_fifty_moments_of_a_full_disk_cost_nothing_that_had_landed(
     victim: Victim, disk: Disk, tmp_path: Path
 ):
     check_full(victim, disk, tmp_path, POINTS)
+
+
+@pytest.mark.slow
+def test_a_follower_on_a_full_disk_goes_on_where_it_was(victim: Victim, disk: Disk, tmp_path: Path):
+    folder, store, moments = tmp_path / "rotated", disk.path / "store", random.Random(7)
+    dumps, full = put(folder, *range(4)), 0
+    words = ["follow", str(folder / "dumps"), "--store", str(store), "--idle", "1s"]
+    Store(store, create=True)
+    for _ in range(8):
+        disk.change(f"size={disk.used + moments.randrange(PAGE, 60 * PAGE, PAGE)}")
+        status, told = victim.run(Path(), Path(), words=words)
+        if status not in (0, 3):
+            check_refused(status, told, "the disk of the store is full")
+            full += 1
+        disk.change(f"size={ROOM}")
+    assert full > 2
+    assert victim.run(Path(), Path(), words=words)[0] in (0, 3)
+    assert without_dumps(rows(store)) == without_dumps(undisturbed(tmp_path, dumps))
+
+
+def without_dumps(found: Rows) -> Rows:
+    """Rows without the names of dumps, which differ where they were followed."""
+    names = {name for row in found["meta.dump"] for name in row[:1]}
+    return {
+        table: sorted([tuple(v for v in row if v not in names) for row in some], key=repr)
+        for table, some in found.items()
+    }
 
 
 @pytest.mark.parametrize("limit", range(1500, 4500, 1000))

@@ -93,6 +93,13 @@ def test_a_command_killed_at_many_steps_is_completed(name: str, tmp_path: Path, 
     check(name, tmp_path, victim, MANY if name in THOROUGH else SOME)
 
 
+@pytest.mark.parametrize(
+    "most", [pytest.param(20, marks=pytest.mark.slow), pytest.param(200, marks=pytest.mark.long)]
+)
+def test_a_follower_killed_at_many_steps_is_completed(most: int, tmp_path: Path, victim: Victim):
+    check("follow", tmp_path, victim, most)
+
+
 @pytest.mark.slow
 def test_an_export_killed_at_random_moments_is_completed(tmp_path: Path, victim: Victim):
     site, moments = tmp_path / "site", random.Random(1)

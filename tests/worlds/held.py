@@ -11,7 +11,7 @@ import csv
 import functools
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -124,7 +124,12 @@ class Outcome:
 
 
 def hold(
-    worlds: Sequence[World], folder: Path, *, spans: bool = True, explains: bool = False
+    worlds: Sequence[World],
+    folder: Path,
+    *,
+    spans: bool = True,
+    explains: bool = False,
+    land: Callable[[Path, Store], object] = ingest,
 ) -> Outcome:
     """Generates worlds, lands them in a store, and holds the figures of reports to the truth.
 
@@ -139,7 +144,7 @@ def hold(
         written = write_run(scenario, "A", folder / world.name, truth=True)
         files = (folder / world.name / "A.truth").iterdir()
         truths[world.name] = {file.stem: pl.read_parquet(file) for file in files}
-        ingest(written.dump, store)
+        land(written.dump, store)
         for run in halves(world):
             save_run(store, run)
     outcome = Outcome()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import itertools
+import random
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -10,8 +12,10 @@ import pytest
 
 from cpmon.generate import parse_scenario, write_run
 from cpmon.ingest import ingest
+from cpmon.ingest.following import Follower
 from cpmon.store import Store
 from cpmon.store.connection import connect
+from tests.ingest.test_following import pieces
 from tests.worlds.held import Outcome, Wrong, hold, lines_of, smallest
 from tests.worlds.world import KINDS, MACHINES, World, random_world
 
@@ -111,6 +115,33 @@ def test_figures_of_worlds_with_events_are_true_or_blank_or_marked(seeds: range,
 def test_figures_of_two_thousand_worlds(tmp_path: Path, batch: int):
     worlds = many_worlds()[batch * BATCH : (batch + 1) * BATCH]
     outcome = hold(worlds, tmp_path, explains=True)
+    assert not misled(outcome), show(misled(outcome), tmp_path / "smaller")
+    assert blanks(outcome) <= MOST_BLANK
+
+
+def followed(dump: Path, store: Store) -> None:
+    """Lands a dump as it comes, in pieces of any size with pauses; the follower ends twice."""
+    data, rng = dump.read_bytes(), random.Random(dump.parent.parent.name)
+    for most in (2, 3, None):
+        with Follower(store, dump.name) as follower:
+            coming = follower.follow(pieces(data, rng.randrange(1000)))
+            for _ in itertools.islice(coming, most):
+                pass
+            if most is None:
+                for _ in follower.finish():
+                    pass
+
+
+@pytest.mark.parametrize(
+    "seeds",
+    [
+        pytest.param(range(9, 15), marks=pytest.mark.slow),
+        pytest.param(range(15, 75), marks=pytest.mark.long),
+    ],
+)
+def test_figures_of_worlds_that_are_followed_are_true_too(seeds: range, tmp_path: Path):
+    worlds = [random_world(seed, SETTLED, NOT_TOGETHER) for seed in seeds]
+    outcome = hold(worlds, tmp_path, land=followed)
     assert not misled(outcome), show(misled(outcome), tmp_path / "smaller")
     assert blanks(outcome) <= MOST_BLANK
 
