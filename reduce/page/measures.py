@@ -15,8 +15,9 @@ _PLACES = frozenset(("tod_us", "record_offset", "domain", "record"))
 
 @of_definitions
 def object_columns() -> dict[str, str]:
-    """Column that names an object -> its kind, as `report` takes it."""
-    return {column: kind for each in reports().values() for kind, column in each.follows.items()}
+    """Column that names an object, of a report or as shipped queries call it -> its kind."""
+    followed = [pair for each in reports().values() for pair in each.follows.items()]
+    return {kind: kind for kind, _ in followed} | {column: kind for kind, column in followed}
 
 
 @of_definitions

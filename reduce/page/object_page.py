@@ -30,6 +30,7 @@ from .content import (
     Read,
     Window,
     listing,
+    pinned,
     plain_name,
     read_figure,
     unique_files,
@@ -167,13 +168,14 @@ def _figures(
         by_unit.setdefault(column.unit, []).append(column.name)
     drawn = {name for names in by_unit.values() for name in names[: len(PALETTE)]}
     names = [column.name for column in figures_of(result) if column.name in drawn]
-    for number, (chart, points) in enumerate(panels(result, names) if names else ()):
-        shown = msgspec.structs.replace(chart, name=f"{result.report.name.lower()}-{number}")
-        if chart.series:  # of the object as a whole
-            figure = read_figure(con, shown, window, span, result.zone)
-            yield from [figure] if figure.svg else []
-        elif not points.is_empty:
-            yield drawn_figure(shown, points, result.zone)
+    with pinned(con, [result.report.reduction], *span.where()):  # each chart reads it three times
+        for number, (chart, points) in enumerate(panels(result, names) if names else ()):
+            shown = msgspec.structs.replace(chart, name=f"{result.report.name.lower()}-{number}")
+            if chart.series:  # of the object as a whole
+                figure = read_figure(con, shown, window, span, result.zone)
+                yield from [figure] if figure.svg else []
+            elif not points.is_empty:
+                yield drawn_figure(shown, points, result.zone)
 
 
 def object_title(kind: str, value: Any) -> str:
