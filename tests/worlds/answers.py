@@ -126,9 +126,7 @@ def series_of_charts(con: Connection, world: World, truth: Truth, outcome: Outco
         if chart.top:
             key = keys[0]
             name = pl.col("series").str.split(" ").list.first()
-            drawn = drawn.with_columns(
-                name.str.to_integer(base=16).alias(key) if key == "device" else name.alias(key)
-            )
+            drawn = drawn.with_columns(_as_key(key, name).alias(key))
             true = true.filter(pl.col(key).is_in(drawn.get_column(key).implode()))
         else:
             drawn = drawn.filter(pl.col("series") == series.label)
@@ -207,12 +205,17 @@ def series_of_explain(con: Connection, world: World, truth: Truth, outcome: Outc
         said = rows.with_columns(pl.col(metric.name) / metric.scale)
         for key in figure.keys.split()[:1]:
             first = pl.col("_object").str.split(" ").list.first()
-            first = first.str.to_integer(base=16) if key == "device" else first
-            said = said.with_columns(first.alias(key))
+            said = said.with_columns(_as_key(key, first).alias(key))
         true = expected(truth, figure, ["interval_end"])
         assert true is not None
         shown = replace(reports()[of_view[subject.name]], name="series of explain")
         compare(world, shown, figure, said.drop_nulls(metric.name), true, outcome)
+
+
+def _as_key(key: str, name: pl.Expr) -> pl.Expr:
+    """The value of a key as the truth has it, from the name of an object."""
+    base = {"device": 16, "cpu": 10}.get(key)
+    return name if base is None else name.str.to_integer(base=base)
 
 
 def _of_view() -> Mapping[str, str]:
@@ -242,7 +245,7 @@ def _hold_explained(
     true = expected(truth, figure, ["interval_end"])
     assert true is not None
     for key in figure.keys.split()[:1]:
-        true = true.filter(pl.col(key) == (int(*object_, 16) if key == "device" else object_[0]))
+        true = true.filter(pl.col(key) == _as_key(key, pl.lit(object_[0])))
     end, scope = pl.col("interval_end"), found.baseline.scope
     if line.presence:
         _hold_presence(world, truth, figure, line, found, outcome)
@@ -269,7 +272,7 @@ def _hold_presence(
     assert found.baseline is not None
     name = line.object.split(" ")[1]
     key = figure.keys.split()[0]
-    own = pl.col(key) == (int(name, 16) if key == "device" else name)
+    own = pl.col(key) == _as_key(key, pl.lit(name))
     scope, end = found.baseline.scope, pl.col("interval_end")
     inside = (end > scope.since) & (end <= scope.until)
     if line.presence == "gone":
