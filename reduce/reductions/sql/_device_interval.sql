@@ -44,8 +44,10 @@ scaled AS (
          reads,
          writes,
          links,
-         path_ids(mask, hexadecimal_half(first_paths),
-                  hexadecimal_half(last_paths)) AS paths,
+         nullif(
+           path_ids(mask, hexadecimal_half(first_paths),
+                    hexadecimal_half(last_paths)), ''
+         ) AS paths,
          pending,
          disconnect,
          connected,
