@@ -20,6 +20,7 @@ BEFORE = timedelta(hours=3)
 APART = {
     timedelta(hours=1): "the time up to an hour before it",
     timedelta(minutes=15): "the time up to a quarter of an hour before it",
+    timedelta(minutes=5): "the time up to five minutes before it",
     timedelta(0): "the time before it",
 }
 """Time between this baseline and the span: what began within it is not usual yet."""

@@ -18,6 +18,8 @@ from .line import Line
 
 NEAR = timedelta(minutes=10)
 """Events from this time before the span on are listed."""
+MOST_OBJECTS = 4
+"""Objects that the line of a rule names beside the first."""
 GRAVE = {"IPL", "clock", "data loss", "gap"}
 """Kinds of events after which no figure of the system is what it was: their weight is 100."""
 ORDINARY = 1.0
@@ -35,7 +37,7 @@ def with_exceptions(
 ) -> tuple[list[Line], list[str]]:
     """The lines with the exceptions that began near the span, and notes on other exceptions.
 
-    An exception of an object that has a line stands there.
+    An exception of an object that has a line stands there; others of a rule make one line.
     """
     found = exceptions(
         con, system=span.system, since=span.since, until=span.until, settings=settings
@@ -60,7 +62,8 @@ def with_exceptions(
             first=row["first_interval"],
             last=row["last_interval"],
         )
-        _add(result, line, row["title"])
+        if not _told(result, line, row["title"]):
+            _add(result, line)
     old = ", ".join(f"{title} ({count})" for title, count in lasting.items())
     notes = [f"Exceptions that began before the baseline: {old}."] if old else []
     if unseen := [rule.id for rule, _ in found.unseen]:
@@ -103,10 +106,15 @@ def with_events(
     return result
 
 
-def _add(lines: list[Line], line: Line, text: str) -> None:
-    """Adds a line, or its text to that of its object, in place."""
-    if not _told(lines, line, text):
-        lines.append(line)
+def _add(lines: list[Line], line: Line) -> None:
+    """Adds an exception, or its object to the line of its rule, in place."""
+    for place, each in enumerate(lines):
+        if each.kind == line.kind and each.name == line.name:
+            others = each.also if line.object in (each.object, *each.also) else (line.object,)
+            also = dict.fromkeys((*each.also, *others))
+            lines[place] = replace(each, also=tuple(also)[:MOST_OBJECTS])
+            return
+    lines.append(line)
 
 
 def _told(lines: list[Line], line: Line, text: str = "") -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import duckdb
 import numpy as np
 import pytest
+from scipy.stats import false_discovery_control
 
 from cpmon.core.errors import CpmonError
 from cpmon.reduce.compare.rendering import render_comparison, run_layout
@@ -30,6 +31,7 @@ from cpmon.reduce.statistics import (
     adjusted,
     estimate,
     level,
+    p_of_pairs,
     paired_difference,
     ratio_samples,
     welch_difference,
@@ -169,6 +171,20 @@ def test_many_tests_ask_for_more() -> None:
     assert adjusted([0.01, 0.04, 0.03, 0.5]) == pytest.approx([0.04, 4 / 75, 4 / 75, 0.5])
     assert adjusted([0.9, 0.8]) == pytest.approx([0.9, 0.9])
     assert adjusted([]) == []
+
+
+def test_the_adjustment_is_that_of_scipy_which_takes_long_to_import() -> None:
+    chances = np.random.default_rng(8).random(100) ** 3
+    assert adjusted(list(chances)) == pytest.approx(list(false_discovery_control(chances)))
+
+
+def test_many_differences_are_tested_as_each_alone() -> None:
+    rng = np.random.default_rng(9)
+    base, run = rng.normal(5, 1, (20, 50)), rng.normal(5.5, 1, (20, 50))
+    base[3, 7] = run[4, :5] = NAN
+    alone = [paired_difference(*pair).p for pair in zip(base, run, strict=True)]
+    assert p_of_pairs(base, run) == pytest.approx(alone)
+    assert np.isnan(p_of_pairs(base[:, :11], run[:, :11])).all()
 
 
 @pytest.mark.parametrize(("p", "said"), [(0.0, 99), (0.013, 98), (0.05, 95), (0.0501, None)])

@@ -1,7 +1,7 @@
 -- Time in which the processors of this system neither ran nor waited (SYTPRP),
 -- as its partition was not dispatched or CP had parked one: one row per system,
--- interval and type of processors of its own partition (D0R16). SYTPRP is of threads, of which a
--- core has two where there are more of them than cores.
+-- interval and type of processors of its own partition (D0R16). SYTPRP is of
+-- threads, of which a core has two where there are more of them than cores.
 CREATE OR REPLACE VIEW _own_suspension AS
 WITH thread AS (
   SELECT c.system,
