@@ -301,7 +301,7 @@ cp_level = "5.4.0"
 start = 2006-10-02T00:00:00Z
 [[events]]
 kind = "logon"
-at_s = 604000
+at_s = 604810
 users = "LINUX002"
 """
 
