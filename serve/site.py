@@ -43,6 +43,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from ..api.site_store import SiteStore
 from ..config import Settings
 from ..config.moments import find_zone
 from ..core.errors import BusyError, CpmonError, NothingToReportError, UnreadableError
@@ -55,8 +56,7 @@ from ..reduce.page.object_page import MAIN, top_objects
 from ..reduce.page.page import IndexPart, Served, index_page, index_part, object_page, rendered
 from ..reduce.page.runtime import FILE as RUNTIME
 from ..reduce.page.runtime import runtime
-from ..reduce.reductions.reductions import reductions
-from ..store import Store, connect
+from ..store import Store
 from ..store.answers import ask
 from ..store.connection import Connection, point, systems_of
 from ..store.measured.classes import FILE as CLASSES
@@ -395,8 +395,8 @@ class Site:
         """
         try:
             limits = Limits(self.settings.memory_limit or MEMORY, self.settings.threads)
-            store = Store(self.folder)
-            with connect(store, reductions(), limits.share(2 * self.threads)) as connection:
+            site = SiteStore(self.folder, self.settings)
+            with site.connect(limits.share(2 * self.threads)) as connection:
                 job.use(connection)
                 return work(connection, job)
         except Exception as error:  # noqa: BLE001 - raised as what it means

@@ -30,7 +30,7 @@ ALLOWED: dict[str, frozenset[str]] = {
     "spark": frozenset({"core", "schemas", "config", "jobs", "store", "reduce"}),
     "batch": frozenset({"core", "schemas", "config", "render", "store", "ingest", "reduce"}),
     "generate": frozenset({"core", "schemas", "config"}),
-    "serve": frozenset({"core", "config", "render", "store", "reduce", "queries"}),
+    "serve": frozenset({"api", "core", "config", "render", "store", "reduce", "queries"}),
     "api": frozenset(
         {"core", "schemas", "config", "render", "store", "ingest", "reduce", "queries"}
     ),
