@@ -40,6 +40,7 @@ def test_queries_are_shipped_with_title_description_and_documented_parameters() 
     assert query_names() == [
         "busiest_users",
         "cache_by_volume",
+        "disk_response",
         "disk_times",
         "interval_gaps",
         "io_processors",
@@ -309,3 +310,19 @@ def test_parts_of_a_response_are_of_the_ios_that_were_timed(
     assert [list(row.values()) for row in run(empty, "disk_times")] == [
         ["LAB", "0400", "USER01", 10.0, 0.32, 0.64, None, 0.5, 0.1, 60.0]
     ]
+
+
+def test_the_response_of_all_disks_is_blank_where_one_is_not_known(
+    con: duckdb.DuckDBPyConnection,
+) -> None:
+    assert [list(row.values())[2:] for row in run(con, "disk_response")] == [
+        [6, 85.0, None, None],  # of device 0402 no I/O was timed
+        [6, 140.0, None, None],
+    ]
+    con.execute("DELETE FROM interval.ioddev WHERE rdevdev = 1026")
+    first, second = run(con, "disk_response")
+    assert (first["disks"], first["io_per_s"], first["response_ms"]) == (5, 80.0, None)
+    assert first["service_ms"] == pytest.approx(
+        1e3 * (30 + 12 + 54 + 2.688 + 2.304) / 4800, abs=5e-3
+    )
+    assert second["service_ms"] == pytest.approx(1e3 * (15 + 6 + 27 + 2.304) / 3900, abs=5e-3)
