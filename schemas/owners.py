@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from .field import Field
@@ -138,9 +138,18 @@ class Parts:
 
 
 def owner_of(layout: Layout) -> Owner:
-    """The owner of a table's counters; entries without a row have that of their record."""
+    """The owner of a table's counters; entries without a row have that of their record.
+
+    What identifies it in the record, and is no column of an entry, does not tell entries apart.
+    """
     owners = _owners()
-    return owners.get(layout.name) or owners.get(record_of(layout).name) or Owner()
+    if layout.name in owners:
+        return owners[layout.name]
+    owner = owners.get(record_of(layout).name, Owner())
+    if not owner.identity:
+        return owner
+    known = {field.name for field in layout.columns}
+    return replace(owner, identity=tuple(f for f in owner.identity if f in known))
 
 
 def limit_of(layout: Layout, field: Field) -> Limit:

@@ -256,8 +256,8 @@ def test_demo_lands_in_a_store_of_its_own(
 
     used: list[Path] = []
 
-    def land(_scenario: str, _folder: Path, store: Path) -> None:
-        used.append(store)
+    def land(_scenario: str, _folder: Path, store: Store) -> None:
+        used.append(store.root)
         raise Stop
 
     somebody = tmp_path / "somebody"
