@@ -213,6 +213,7 @@ def test_a_chart_is_one_of_altair(perf: Path):
     assert type(chart).__module__.startswith("altair") and "2600NP" in json.dumps(spec["title"])
 
 
+@pytest.mark.slow
 def test_charts_combine(perf: Path):
     store = api.open(perf)
     lines = store.chart("PROCESSORS_BY_TIME", run="2600NP", columns="total_util")

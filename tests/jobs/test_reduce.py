@@ -137,7 +137,8 @@ def cut(place: Path, system: str, day: date) -> Path:
     return file
 
 
-@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("jobs", [1, 2])
 def test_a_unit_that_cannot_be_read_is_named_and_the_others_are_done(
     place: Path, expected: dict[str, bytes], jobs: int, capsys: pytest.CaptureFixture[str]
 ):

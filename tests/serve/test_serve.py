@@ -52,6 +52,7 @@ def test_the_index_links_to_pages_that_are_those_of_report_html(server: Server):
     assert "PROCESSORS_BY_TIME" in page.text
 
 
+@pytest.mark.slow
 def test_a_system_with_runs_and_a_span_have_pages(server: Server):
     of_run = server.get("page", run="2600NP").text
     system = of_run.partition("System ")[2].partition(",")[0]
