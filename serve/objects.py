@@ -18,11 +18,14 @@ from ..store.sql.scope import Scope
 from .addresses import ObjectAddresses
 
 DAY, REACH = timedelta(days=1), timedelta(days=31)
+ROLLUPS = "rollup."
+"""Schema of the hours that are kept."""
 
 
 def objects_of_system(con: Connection, chosen: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Title and address of each object of the runs of a system, and of its last REACH.
+    """Title and address of each object of a system: also of its runs, and of all kept hours.
 
+    Samples are read of the last `REACH` alone, which is long enough for what is not reduced yet.
     The address is of the newest of them: of a run, or of the day that ends with the object.
 
     Raises:
@@ -31,25 +34,31 @@ def objects_of_system(con: Connection, chosen: Mapping[str, str]) -> list[tuple[
     found = dict[str, str]()
     for window in windows(con, None, chosen.get("system", ""), systems=True):
         since = max(window.first, window.last - REACH)
-        point(con, Scope(window.system, since, window.last))
-        for kind, value, last in _objects(con, window.system, since, window.last):
-            bounds = {"since": (last - DAY).isoformat(), "until": last.isoformat()}
-            links = ObjectAddresses(window, {} if window.run_id else bounds)
-            found[object_title(kind, value)] = links[kind, value]
+        scopes = {"": Scope(window.system, since, window.last)}
+        if not window.run_id and window.first < since:  # what is newer replaces it
+            scopes = {ROLLUPS: Scope(window.system), **scopes}
+        for schema, scope in scopes.items():
+            point(con, scope)
+            for kind, value, last in _objects(con, schema, scope):
+                bounds = {"since": (last - DAY).isoformat(), "until": last.isoformat()}
+                links = ObjectAddresses(window, {} if window.run_id else bounds)
+                found[object_title(kind, value)] = links[kind, value]
     return [*found.items()]
 
 
-def _objects(
-    con: Connection, system: str, since: datetime, until: datetime
-) -> Iterator[tuple[str, Any, datetime]]:
-    """Kind and value of each object in a span, and when it was there last."""
+def _objects(con: Connection, schema: str, scope: Scope) -> Iterator[tuple[str, Any, datetime]]:
+    """Kind and value of each object in a scope, and when it was there last.
+
+    Args:
+        schema: `ROLLUPS` for the hours that are kept, empty for intervals.
+    """
     for kind, name in MAIN.items():
         main = reports()[name]
-        with suppress(duckdb.CatalogException):  # no dump has the records of the report
+        # No dump has the records of the report, or no hour of it is kept.
+        with suppress(duckdb.CatalogException):
             rows = con.execute(
                 f"SELECT {quoted(main.follows[kind])}, max(interval_end)"
-                f" FROM {quoted(main.reduction)} WHERE system = ? AND interval_end > ?"
-                " AND interval_end <= ? GROUP BY 1 ORDER BY 1",
-                [system, since, until],
+                f" FROM {schema}{quoted(main.reduction)} WHERE {scope.condition()}"
+                " GROUP BY 1 ORDER BY 1"
             ).fetchall()
             yield from ((kind, v, last) for v, last in rows if can_be_followed(kind, v))

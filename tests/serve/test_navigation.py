@@ -5,11 +5,21 @@ from __future__ import annotations
 import io
 import json
 import re
+from datetime import timedelta
 from html import unescape
+from pathlib import Path
 
 import polars
 import pytest
 
+from cpmon.config import Settings
+from cpmon.generate import load_scenario, write_run
+from cpmon.ingest import ingest
+from cpmon.reduce.engine.reducing import reduce
+from cpmon.reduce.reductions.reductions import reductions
+from cpmon.serve import objects
+from cpmon.serve.objects import objects_of_system
+from cpmon.store import Store, connect
 from tests.serve.conftest import Server
 
 RUN = {"run": "2600NP"}
@@ -95,3 +105,19 @@ def test_times_are_those_of_the_zone_that_an_address_names(server: Server):
     assert server.get("chart.csv", **span, **local).body == utc.body
     assert utc.body.count(b"2001-11-13") == 2
     assert server.get("chart.csv", **span, zone="Nowhere/At_all").status in (400, 404)
+
+
+@pytest.mark.slow
+def test_who_is_in_kept_hours_alone_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    dump = write_run(load_scenario("small-lab"), "LAB", tmp_path, intervals=40).dump
+    store = Store(tmp_path / "store", create=True)
+    ingest(dump, store)
+    monkeypatch.setattr(objects, "REACH", timedelta(minutes=5))
+
+    def found() -> set[str]:
+        with connect(store, reductions()) as connection:
+            return {title for title, _ in objects_of_system(connection, {"system": "SMALLLAB"})}
+
+    assert "User STAFF001" in found() and "User STAFF003" not in found()  # who logged off at 8:20
+    reduce(store, ("users_by_time",), Settings())
+    assert "User STAFF003" in found()
