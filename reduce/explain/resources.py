@@ -88,8 +88,9 @@ class Scales:
         """Resource -> share of it that is in use, 0..1; resources that are unknown are absent."""
         found: dict[str, float] = {}
         if side := self._by_name.get("processors_by_time"):
-            waits = np.nanmean(side.amounts("wait_util"), axis=1)
-            found["processors"] = float(1 - np.nanmin(waits) / 100)
+            known = [row[~np.isnan(row)] for row in side.amounts("wait_util")]
+            if waits := [row.mean() for row in known if row.size]:
+                found["processors"] = float(1 - min(waits) / 100)
         if (share := self._level("dasd_by_activity", "busy_util")) is not None:
             found |= dict.fromkeys(("disks", "cache"), share / 100)
         if (share := self._level("page_volumes", "used_share")) is not None:
