@@ -45,7 +45,7 @@ The public names of the package, from their docstrings.
     options:
       heading_level: 3
 
-::: cpmon.api.selection.Search
+::: cpmon.api.selection.SearchOptions
     options:
       heading_level: 3
 
