@@ -125,7 +125,8 @@ def test_parked_threads_neither_run_nor_wait(landed: Landed, printed: dict[str, 
         # Each is parked three seconds into an interval.
         assert 0 < next(parts)["total_util"] < 0.05
         for line in parts:
-            assert line["total_util"] == 0 and line["suspended_util"] > 0.99
+            # Parked, or in a wait that CP has not added yet: nobody can say.
+            assert line["total_util"] == 0 and line["suspended_util"] is None
     events = printed["EVENTS"]
     assert [row["event_text"] for row in events.table.to_pylist() if row["kind"] == "park"] == [
         "processors parked or unparked"
