@@ -319,7 +319,9 @@ def _read(
     table = table.drop_columns(list(OF_ALL)).slice(0, 0 if is_empty else None)
     covered = None
     if definition.lines is not Lines.ROW:
-        covered, table = _covered(table, over_time, starts, ends, span.since)
+        covered, table = _covered(table, over_time, starts, ends)
+        if over_time and asked.by is None:
+            covered = _from_ends(con, covered, span)
     shown, table = _known(shown, table)
     if asked.where or (asked.top and (asked.of_times or not is_of_objects(definition))):
         means, totals = {}, {}  # they would include lines that are not shown
@@ -352,31 +354,37 @@ def _read(
 
 
 def _covered(
-    table: pa.Table, over_time: bool, starts: datetime, ends: datetime, since: datetime | None
+    table: pa.Table, over_time: bool, starts: datetime, ends: datetime
 ) -> tuple[pa.Table, pa.Table]:
     """What each line covers, and the lines without it; by object they cover all of the span."""
     begins, end = table.column(BEGIN), pa.repeat(ends, table.num_rows)
     if over_time:
         end = table.column(TIME)
-        begins = _from_ends(begins, end, since)
     else:
         begins = pa.repeat(starts, table.num_rows)
     covered = {BEGIN: begins.cast(end.type), END: end, MEASURED: table.column(MEASURED)}
     return pa.table(covered), table.drop_columns([BEGIN, MEASURED])
 
 
-def _from_ends(begins: pa.Array, ends: pa.Array, since: datetime | None) -> pa.Array:
-    """Begins as the ends of the lines before, or `since`, where they are not earlier but by clocks.
+def _from_ends(con: duckdb.DuckDBPyConnection, covered: pa.Table, span: Span) -> pa.Table:
+    """The lines with begins that are ends of intervals, where they differ by clocks alone.
 
-    The records of a sample are not written at the same time.
+    The records of a sample are not written at the same time. Which lines are shown changes nothing.
     """
-    known = ends.cast(US).to_numpy()
-    known = np.sort(np.append(known, [np.datetime64(since, "us")] if since else known[:0]))
-    old = begins.cast(US).to_numpy()
-    place = np.searchsorted(known, old)
-    met = known[np.minimum(place, len(known) - 1)]
-    is_met = (place < len(known)) & (met - old <= np.timedelta64(BETWEEN_RECORDS))
-    return pa.chunked_array([pa.array(np.where(is_met, met, old), US)])
+    where, values = replace(span, objects=(), shift=None).where()
+    rows = con.execute(
+        f"SELECT DISTINCT previous_end FROM meta.interval WHERE {where}"
+        " AND previous_end IS NOT NULL ORDER BY previous_end",
+        values,
+    ).fetchnumpy()
+    known = rows["previous_end"].astype("datetime64[us]")
+    if not known.size:
+        return covered
+    old = covered.column(BEGIN).cast(US).to_numpy()
+    met = known[np.minimum(np.searchsorted(known, old), len(known) - 1)]
+    is_met = (met >= old) & (met - old <= np.timedelta64(BETWEEN_RECORDS))
+    begins = pa.array(np.where(is_met, met, old), US)
+    return covered.set_column(0, BEGIN, begins.cast(covered.schema.field(BEGIN).type))
 
 
 def _lines(
