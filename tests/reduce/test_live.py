@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+import duckdb
 import pyarrow as pa
 import pytest
 
@@ -12,7 +13,9 @@ from cpmon.core.errors import CpmonError
 from cpmon.ingest.following import Follower
 from cpmon.reduce.live import Interval, LiveConnection, intervals_since
 from cpmon.reduce.reductions.reductions import reductions
+from cpmon.reduce.reports.report import BEGIN as COLUMN
 from cpmon.reduce.reports.report import US, _from_ends, report
+from cpmon.reduce.reports.report_sql import Span
 from cpmon.store import Store, connect
 from tests.ingest.test_following import live, sets
 
@@ -48,13 +51,22 @@ def test_a_line_begins_where_the_one_before_ends(store: Store):
 
 
 def test_begins_that_clocks_shift_are_ends():
-    ends = pa.array([BEGIN, BEGIN + MINUTE, BEGIN + 2 * MINUTE], US)
+    connection = duckdb.connect()
+    connection.execute("CREATE SCHEMA meta")
+    connection.execute(
+        "CREATE TABLE meta.interval AS SELECT 'A' AS system, interval_end,"
+        " lag(interval_end) OVER (ORDER BY interval_end) AS previous_end"
+        " FROM unnest([?, ?, ?]) ends(interval_end)",
+        [BEGIN - MINUTE, BEGIN, BEGIN + MINUTE],
+    )
     shifted = timedelta(microseconds=3)
     begins = pa.array([BEGIN - MINUTE - shifted, BEGIN - shifted, BEGIN + MINUTE / 2], US)
 
-    found = _from_ends(begins, ends, BEGIN - MINUTE).to_pylist()
+    lines = pa.table({COLUMN: begins})
+    found = _from_ends(connection, lines, Span("A")).column(COLUMN).to_pylist()
     assert found == [BEGIN - MINUTE, BEGIN, BEGIN + MINUTE / 2]
-    assert _from_ends(begins, ends, None).to_pylist()[0] == BEGIN - MINUTE - shifted
+    later = _from_ends(connection, lines, Span("A", since=BEGIN)).column(COLUMN).to_pylist()
+    assert later[0] == BEGIN - MINUTE - shifted
 
 
 def test_after_a_failure_it_is_a_new_one(store: Store):
