@@ -14,12 +14,12 @@ import socket
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, NamedTuple
 
 from prometheus_client import Metric
 from prometheus_client.openmetrics.exposition import CONTENT_TYPE_LATEST
@@ -67,6 +67,21 @@ REACH = timedelta(hours=2)
 """How far behind the last record that landed its interval is looked for."""
 OUTDATED = 3
 """Intervals without another one after which figures are not shown any more."""
+Send = Callable[[Sequence[Metric], Sequence[Metric], datetime], None]
+"""Sends counts as they are now, and the figures of the interval of a system that ends then, UTC."""
+
+
+class Figures(NamedTuple):
+    """The figures of the last interval of a system.
+
+    Attributes:
+        until: when they do not hold any more, by the monotonic clock.
+        end: of the interval, UTC.
+    """
+
+    until: float
+    end: datetime
+    families: Sequence[Metric]
 
 
 def family_name(subject: str, column: ReportColumn, unit: str) -> tuple[str, str, float]:
@@ -118,19 +133,40 @@ class LiveMetrics:
     Figures are computed in a thread of their own, so that nothing that lands waits for them.
     """
 
-    def __init__(self, store: Store, settings: Settings, top: int) -> None:
+    def __init__(
+        self, store: Store, settings: Settings, top: int, send: Send | None = None
+    ) -> None:
+        """Begins with counts of 0.
+
+        Args:
+            top: number of users, devices and processors with figures of their own.
+            send: called in the thread that computes, with what it has computed.
+        """
+        self._send = send
         self._live = LiveConnection(store, settings, threads=1)
         self._settings, self._top = settings, top
         self._intervals, self._findings = Counter[str](), Counter[str]()
         self._lasts: dict[str, datetime] = {}
-        self._figures: dict[str, tuple[float, list[Metric]]] = {}
+        self._figures: dict[str, Figures] = {}
         self._has_landed, self._is_over = threading.Event(), False
         self._waiting = dict[str, datetime]()
         self._rendered = math.inf, END
 
     @contextmanager
+    def computed(self) -> Iterator[None]:
+        """Computes figures as intervals land."""
+        thread = threading.Thread(target=self._compute_on)
+        thread.start()
+        try:
+            yield
+        finally:
+            self._is_over = True
+            self._has_landed.set()
+            thread.join()
+
+    @contextmanager
     def served(self, address: str, port: int) -> Iterator[None]:
-        """Answers scrapes, and computes figures as intervals land.
+        """Answers scrapes.
 
         Raises:
             CpmonError: the address cannot be used.
@@ -143,18 +179,14 @@ class LiveMetrics:
                 code="metrics-address-unusable",
                 remedy="choose another port, as --metrics :9118, or an address of this machine",
             ) from None
-        threads = [threading.Thread(target=run) for run in (self._compute_on, server.serve_forever)]
-        for thread in threads:
-            thread.start()
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
         try:
             yield
         finally:
-            self._is_over = True
-            self._has_landed.set()
             server.shutdown()
             server.server_close()
-            for thread in threads:
-                thread.join()
+            thread.join()
 
     def landed(self, landed: Landed) -> None:
         """Count a part that has landed."""
@@ -169,32 +201,36 @@ class LiveMetrics:
 
     def text(self) -> bytes:
         """All families as OpenMetrics: the counts as they are, the figures as long as they hold."""
-        lasts = {name: last.replace(tzinfo=UTC).timestamp() for name, last in self._lasts.items()}
+        until, figures_text = self._rendered
+        if until <= time.monotonic():
+            _, figures_text = self._render()
+        return openmetrics(self._counts()).removesuffix(END) + figures_text
+
+    def _counts(self) -> list[Metric]:
+        lasts = {
+            name: last.replace(tzinfo=UTC).timestamp() for name, last in self._lasts.copy().items()
+        }
         findings = {each: self._findings[each] for each in FindingSeverity}
-        counts = [
+        return [
             family(name, meaning, "", [({label: key}, n) for key, n in values.items()])
             for name, meaning, label, values in (
-                ("intervals_total", "Intervals that landed.", "system", self._intervals),
+                ("intervals_total", "Intervals that landed.", "system", self._intervals.copy()),
                 ("findings_total", "Findings in them, by severity.", "severity", findings),
                 ("last_interval_timestamp_seconds", "Time of the last record.", "system", lasts),
             )
         ]
-        until, figures_text = self._rendered
-        if until <= time.monotonic():
-            _, figures_text = self._render()
-        return openmetrics(counts).removesuffix(END) + figures_text
 
     def _render(self) -> tuple[float, bytes]:
         """Render the figures that hold: until when, and their text. A scrape has 50 ms."""
         now, by_name = time.monotonic(), dict[str, Metric]()
-        held = [each for each in tuple(self._figures.values()) if now < each[0]]
-        for each in itertools.chain.from_iterable(families for _, families in held):
+        held = [each for each in tuple(self._figures.values()) if now < each.until]
+        for each in itertools.chain.from_iterable(figures.families for figures in held):
             joined = copy.copy(by_name.setdefault(each.name, each))
             if joined.samples is not each.samples:  # of another system
                 joined.samples = [*joined.samples, *each.samples]
             by_name[each.name] = joined
         self._rendered = (
-            min((until for until, _ in held), default=math.inf),
+            min((figures.until for figures in held), default=math.inf),
             openmetrics(by_name.values()),
         )
         return self._rendered
@@ -208,19 +244,26 @@ class LiveMetrics:
             except CpmonError:  # what is not known has no sample
                 self._figures.pop(system, None)
         self._render()
+        if self._send:
+            for system in waiting.keys() & self._figures.keys():
+                _, end, families = self._figures[system]
+                self._send(self._counts(), families, end)
 
     def _compute_on(self) -> None:
-        while self._has_landed.wait() and not self._is_over:
+        is_over = False
+        while not is_over:
+            self._has_landed.wait()
             self._has_landed.clear()
-            self.compute()
+            is_over = self._is_over
+            if self._send or not is_over:  # a scrape that comes later finds nobody
+                self.compute()
 
-    def _computed(self, system: str, last: datetime) -> tuple[float, list[Metric]]:
-        """Until when the figures of the last interval hold, by the monotonic clock, and these."""
+    def _computed(self, system: str, last: datetime) -> Figures:
         families = list[Metric]()
         with self._live.current() as connection:
             intervals = intervals_since(connection, system, last - REACH)
             if not intervals:  # the first one has no rates
-                return 0.0, families
+                return Figures(0.0, last, families)
             interval = intervals[-1]
             span: dict[str, Any] = {"since": interval.begin, "until": interval.end}
             for subject, name in SUBJECTS.items():
@@ -232,7 +275,7 @@ class LiveMetrics:
                     continue
                 families += figures(subject, result, self._top)
         length_s = (interval.end - interval.begin).total_seconds()
-        return time.monotonic() + OUTDATED * length_s, families
+        return Figures(time.monotonic() + OUTDATED * length_s, interval.end, families)
 
 
 class _Server(ThreadingHTTPServer):

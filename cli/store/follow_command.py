@@ -5,11 +5,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from ...core.errors import CpmonError
 from ...core.text import counted
 from ..dump.dump_output import container_option
 from ..main import Status, status_of, worse
@@ -49,6 +51,11 @@ ADDRESS = Parsed("address", ":9117 or 10.0.0.1:9117", "[HOST]:PORT", _address)
     help="Serve OpenMetrics there, as :9117; on this machine alone if no host is named.",
 )
 @click.option(
+    "--otlp",
+    metavar="URL",
+    help="Send the same metrics to a collector of OpenTelemetry, as http://HOST:4318.",
+)
+@click.option(
     "--metrics-top",
     type=click.IntRange(1, 1000),
     default=20,
@@ -75,6 +82,7 @@ def command(
     release: str,
     container: str,
     metrics: tuple[str, int] | None,
+    otlp: str | None,
     metrics_top: int,
     alerts: Path | None,
     webhook: str | None,
@@ -95,6 +103,7 @@ def command(
       cpmon generate small-lab --pace 60x -o - | cpmon follow - --store perf/
       cpmon follow /data/monwrite/ --store perf/ --system VMPROD
       cpmon follow /dev/monreader --store perf/ --metrics :9117 --alerts alerts.jsonl
+      cpmon follow /dev/monreader --store perf/ --otlp http://HOST:4318
       cpmon follow /dev/monreader --store perf/ --alerts a.jsonl --webhook https://HOST/cpmon
     """
     from ...config.settings import PATTERNS
@@ -114,12 +123,8 @@ def command(
     told_of: list[Callable[[Landed], None]] = []
     try:
         with ExitStack() as serving:
-            if metrics:
-                from ...batch.figures import LiveMetrics
-
-                live = LiveMetrics(place, settings(), metrics_top)
-                serving.enter_context(live.served(*metrics))
-                told_of.append(live.landed)
+            if metrics or otlp:
+                told_of.append(serving.enter_context(_measuring(place, metrics, otlp, metrics_top)))
             if alerts:
                 told_of.append(serving.enter_context(_alerting(place, alerts, webhook)))
             for landed in follow(source, place, PATTERNS, **options):
@@ -129,6 +134,33 @@ def command(
     finally:
         place.discard_unused()
     return worst
+
+
+@contextmanager
+def _measuring(
+    store: Store, address: tuple[str, int] | None, otlp: str | None, top: int
+) -> Iterator[Callable[[Landed], None]]:
+    """Computes metrics of what lands, for scrapes and for a collector."""
+    from ...batch.figures import LiveMetrics, Send
+
+    send: Send | None = None
+    with ExitStack() as running:
+        if otlp:
+            if find_spec("opentelemetry") is None:
+                raise CpmonError(
+                    "the packages of the extra otlp are not installed",
+                    code="otlp-extra-missing",
+                    effect="nothing was followed",
+                    remedy="pip install 'cpmon[otlp]'",
+                )
+            from ...batch.otlp import by_otlp
+
+            send = running.enter_context(by_otlp(otlp, functools.partial(say, err=True)))
+        metrics = LiveMetrics(store, settings(), top, send)
+        running.enter_context(metrics.computed())
+        if address:
+            running.enter_context(metrics.served(*address))
+        yield metrics.landed
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from cpmon.batch import figures
-from cpmon.batch.figures import REST, LiveMetrics
+from cpmon.batch.figures import REST, Figures, LiveMetrics
 from cpmon.batch.metrics import family
 from cpmon.config import Settings
 from cpmon.core.errors import CpmonError
@@ -113,9 +113,10 @@ def test_figures_that_are_old_are_not_shown(followed: LiveMetrics, monkeypatch: 
 def test_a_family_of_several_systems_is_there_once(followed: LiveMetrics):
     (system,) = followed._figures
     try:
-        until, families = followed._figures[system]
-        followed._figures["OTHER"] = (
+        until, end, families = followed._figures[system]
+        followed._figures["OTHER"] = Figures(
             until + 1,
+            end,
             [
                 family(f.name.removeprefix("cpmon_"), "", f.unit, [({"system": "OTHER"}, 1)])
                 for f in families

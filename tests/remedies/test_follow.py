@@ -6,6 +6,9 @@ import gzip
 import socket
 from pathlib import Path
 
+import pytest
+
+from cpmon.cli.store import follow_command
 from tests.dumps import dump, fields, interval
 from tests.remedies.trying import Attempt, tries
 
@@ -70,3 +73,28 @@ def test_alerts_are_posted_to_an_address_of_http(tried: Attempt, tmp_path: Path)
     tried.fails(*words, "host/path")
 
     tried.works(*words, "https://host.invalid/path")  # there is no alert to be sent
+
+
+@tries("otlp-address-invalid")
+def test_metrics_are_sent_to_an_address_of_http(
+    tried: Attempt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "0.2")
+    file = tmp_path / "a.mon"
+    file.write_bytes(dump(minute(1)))
+    words = ("follow", file, "--store", tmp_path / "store", "--otlp")
+    tried.fails(*words, "localhost:4318")
+
+    tried.works(*words, "http://127.0.0.1:9")  # nobody is there, which is told
+
+
+@tries("otlp-extra-missing")
+def test_the_extra_is_installed(tried: Attempt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "0.2")
+    file = tmp_path / "a.mon"
+    file.write_bytes(dump(minute(1)))
+    words = ("follow", file, "--store", tmp_path / "store", "--otlp", "http://127.0.0.1:9")
+    with monkeypatch.context() as without:
+        without.setattr(follow_command, "find_spec", lambda _: None)
+        tried.fails(*words)
+    tried.works(*words)
