@@ -371,6 +371,11 @@ def _judged(layout: Layout, counters: Sequence[_Counter], sampled: str) -> str:
         FROM compared{window if late or is_stoppable(owner) else ""})"""
 
 
+def is_judged_by_next(table: str) -> bool:
+    """Whether what an interval has of a table depends on the next one."""
+    return table in tables() and any(part.late for part in parts_of(tables()[table]))
+
+
 def relations_of(layout: Layout) -> list[str]:
     """The views of schema `monitor` that `interval.<table>` reads."""
     owner = owner_of(layout)

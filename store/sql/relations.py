@@ -26,6 +26,7 @@ from ..format.parts import wholes
 from ..format.store import Store
 from ..measured.classes import FILE, class_rules
 from ..measured.runs import run_names
+from .interval import is_judged_by_next
 from .landed_views import INTERVALS, landed_view, macros, run_columns, views_below
 from .scope import ALL, BEFORE, Basis, Scope, basis_of, with_samples_before
 from .views import LANDED, PLACE, sql_type
@@ -42,6 +43,13 @@ _BEFORE = f"""
 SELECT min(before) FROM (
   SELECT max(interval_end, {BEFORE})[-1] AS before FROM {INTERVALS}
   WHERE interval_end <= $since GROUP BY system)"""
+
+_NEXT = f"""
+SELECT interval_end, list(DISTINCT dump) FROM (
+  SELECT *, min(interval_end) OVER (PARTITION BY system) AS next FROM {INTERVALS}
+  WHERE interval_end > $until)
+WHERE interval_end = next GROUP BY ALL"""
+"""The first intervals behind a scope, and the dumps that they are in."""
 
 _LEFT_OUT = """
 SELECT system, interval_end FROM {rows}
@@ -120,8 +128,11 @@ class Relations:
         else:
             for dependency in views_below(relation):
                 self.make(dependency)
-            view = landed_view(relation)
-            select = _ROWS.sub(lambda rows: self._rows(rows[1]), view.select)
+            select = _ROWS.sub(lambda rows: self._rows(rows[1]), landed_view(relation).select)
+            if schema == "interval" and self._scope.until and is_judged_by_next(table):
+                select = (
+                    f"SELECT * FROM ({select}) WHERE {Scope(until=self._scope.until).condition()}"
+                )
         kind = "TABLE" if self._is_materialized(relation) else "VIEW"
         self._execute(f"CREATE {kind} {relation_name(relation)} AS {select}")
         self._made[relation] = kind
@@ -163,10 +174,16 @@ class Relations:
                     for rule in class_rules(self._store)
                 ]
                 return values(COLUMNS["class_rule"], rules)
-        dumps, where = self._sampled if _is_sample(table) else (self.basis.others, "")
+        dumps, where = self._read(table)
         files = files_of(self._store, table, dumps)
         rows = parquet(self._store, table, files, self._is_drifted)
         return f"(SELECT * FROM {rows} WHERE {where})" if where else rows
+
+    def _read(self, table: str) -> tuple[Sequence[LandedDump], str]:
+        """The dumps of which a table is read, and the SQL condition on its rows."""
+        if not _is_sample(table):
+            return self.basis.others, ""
+        return self._with_next() if is_judged_by_next(table) else self._sampled
 
     @property
     def _sampled(self) -> tuple[Sequence[LandedDump], str]:
@@ -174,6 +191,17 @@ class Relations:
         if self._samples is None:
             self._samples = self._find_samples()
         return self._samples
+
+    def _with_next(self) -> tuple[Sequence[LandedDump], str]:
+        """The same with the first sample behind the scope, if a dump of the scope's days has it."""
+        dumps, where = self._sampled
+        if not where or self._scope.until is None:
+            return dumps, where
+        found = self._execute(_NEXT, {"until": self._scope.until}).fetchall()
+        ends = " OR ".join(f"interval_end = TIMESTAMP '{end}'" for end, _ in found)
+        have = {dump for _, of_end in found for dump in of_end} | {dump.whole for dump in dumps}
+        with_next = [dump for dump in self.basis.samples if dump.whole in have]
+        return with_next, " OR ".join(filter(None, [where, ends]))
 
     def _find_samples(self) -> tuple[Sequence[LandedDump], str]:
         scope, dumps = self._scope, self.basis.samples

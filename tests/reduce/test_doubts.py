@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from cpmon.reduce.reductions.reductions import reductions
 from cpmon.reduce.reports.report import ReportResult, report
 from cpmon.schemas.owners import COUNTDOWN_START
 from cpmon.store import Store, connect
-from tests.dumps import dump, fields, interval, tod
+from tests.dumps import BEGIN_S, dump, fields, interval, tod
 from tests.generate.plain_reader import Record, records
 from tests.reduce.altered import whole
 from tests.values import Place, places
@@ -381,11 +382,14 @@ def test_a_wait_that_slips_is_blank_and_so_is_the_next_one(landed: Landed):
     assert doubts(result) == ["SYTPRP.PFXTOTWT fell (1)", "SYTPRP.PFXTOTWT is not possible (1)"]
 
 
-def test_a_wait_that_is_added_when_it_ends_leaves_the_interval_before_unknown(landed: Landed):
-    """It waited for 30 s in each; those of the second are added in the third."""
-    wait = [10_000, 10_030, 10_030, 10_090, 10_120]
+@pytest.mark.parametrize("until", [None, timedelta(seconds=120)], ids=["whole", "span"])
+def test_a_wait_that_is_added_when_it_ends_leaves_the_interval_before_unknown(
+    landed: Landed, until: timedelta | None
+):
+    """It waited for 30 s in each; those of the second are added in the third, behind the span."""
+    wait, used = [10_000, 10_030, 10_030, 10_090, 10_120], 200 if until else 100
     intervals = [
-        processor(60 * n, 100 + 30 * n, pfxtotwt=round(s * SECOND)) for n, s in enumerate(wait)
+        processor(60 * n, used + 30 * n, pfxtotwt=round(s * SECOND)) for n, s in enumerate(wait)
     ]
     result = printed(
         landed,
@@ -393,11 +397,13 @@ def test_a_wait_that_is_added_when_it_ends_leaves_the_interval_before_unknown(la
         interval(0, config(), intervals[0]),
         *(interval(60 * n, row) for n, row in enumerate(intervals[1:], 1)),
         objects={"cpu": 0},
+        until=until and datetime.fromtimestamp(BEGIN_S, UTC) + until,
     )
-    assert column(result, "wait_util") == [0.5, None, None, 0.5]
-    assert column(result, "suspended_util") == [0.0, None, None, 0.0]
-    assert column(result, "total_util") == [0.5, 0.5, 0.5, 0.5]
-    assert doubts(result) == ["SYTPRP.PFXTOTWT is not possible (2)"]
+    shown = 2 if until else 4
+    assert column(result, "wait_util") == [0.5, None, None, 0.5][:shown]
+    assert column(result, "suspended_util") == [0.0, None, None, 0.0][:shown]
+    assert column(result, "total_util") == [0.5, 0.5, 0.5, 0.5][:shown]
+    assert doubts(result) == [f"SYTPRP.PFXTOTWT is not possible ({1 if until else 2})"]
 
 
 @pytest.mark.parametrize(("step", "word"), [(-40, "fell"), (+500, "is not possible")])

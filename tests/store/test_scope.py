@@ -29,11 +29,6 @@ RELATIONS = (
     *("processors_by_time", "users_by_time", "system_summary_by_time", "system_summary2_by_time"),
 )
 """What depends on deltas, on configuration, on lengths of intervals."""
-REST_ON_WAITS = (
-    *("interval.sytprp", "processors_by_time"),
-    *("system_summary_by_time", "system_summary2_by_time"),
-)
-"""Whether all of a wait was added in its interval is known from the next, which may be outside."""
 
 
 class Life:
@@ -156,10 +151,6 @@ def test_a_span_is_shown_as_a_scan_of_everything_shows_it(
             near.point(scope)
             for number, relation in enumerate(RELATIONS):
                 every, condition = f"everything_{number}", scope.condition()
-                if relation in REST_ON_WAITS:
-                    last = f"SELECT max(interval_end) FROM {every} WHERE {condition}"
-                    ((end,),) = whole.execute(last).fetchall()
-                    condition += f" AND interval_end < TIMESTAMP '{end}'" if end else ""
                 sql = f"SELECT * FROM {{}} WHERE {condition} ORDER BY ALL"
                 expected = whole.sql(sql.format(every)).fetchall()
                 assert near.sql(sql.format(relation)).fetchall() == expected, (scope, relation)
