@@ -52,26 +52,15 @@ PREPARED: dict[str, Callable[[Path], None]] = {
     "whatif": save_guests,
 }
 """What a page needs before its first command."""
-SLOW = {
-    *("README", "bring-your-pages", "chargeback", "compare-a-change", "explain", "forecast"),
-    "nightly-one-system",
-    *(
-        "from-performance-toolkit",
-        "from-vmprf",
-        "generate",
-        "ingest",
-        "keep-years",
-        "nightly-thirty-systems",
-    ),
-    *("own-reports", "page-each-morning", "questions", "store", "validation", "whatif"),
-}
+FAST = {"configuration", "live"}
+"""Pages that show how consoles are tried; the others are tried with the slow tests."""
 
 
 @pytest.mark.golden
 @pytest.mark.parametrize(
     "page",
     [
-        pytest.param(p, id=p.file.stem, marks=pytest.mark.slow if p.file.stem in SLOW else ())
+        pytest.param(p, id=p.file.stem, marks=() if p.file.stem in FAST else pytest.mark.slow)
         for p in pages()
     ],
 )

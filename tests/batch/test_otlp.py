@@ -70,24 +70,37 @@ class _Answers(BaseHTTPRequestHandler):
 @pytest.fixture
 def collector() -> Iterator[Collector]:
     with Collector() as server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
         thread.start()
         yield server
         server.shutdown()
         thread.join()
 
 
-@contextmanager
-def follows(store: Store, url: str) -> Iterator[tuple[LiveMetrics, list[str]]]:
-    """What has landed of three intervals is computed and sent; the lines that are reported."""
-    told: list[str] = []
+@pytest.fixture(scope="module")
+def followed(tmp_path_factory: pytest.TempPathFactory) -> LiveMetrics:
+    """What has landed of three intervals is computed, and sent nowhere."""
+    store = Store(tmp_path_factory.mktemp("otlp") / "store", create=True)
     generated = b"".join(dump_frames(load_scenario("small-lab"), "LAB", intervals=3))
-    with by_otlp(url, told.append) as send:
-        metrics = LiveMetrics(store, Settings(), 3, send)
-        with Follower(store, "a.mon") as follower:
-            for landed in (*follower.follow(live(generated)), *follower.finish()):
-                metrics.landed(landed)
-        yield metrics, told
+    metrics = LiveMetrics(store, Settings(), 3)
+    with Follower(store, "a.mon") as follower:
+        for landed in (*follower.follow(live(generated)), *follower.finish()):
+            metrics.landed(landed)
+    metrics.compute()
+    return metrics
+
+
+@contextmanager
+def sends(metrics: LiveMetrics, url: str) -> Iterator[list[str]]:
+    """Whatever is computed is sent again, in its thread; the lines that are reported."""
+    told: list[str] = []
+    computed = next(iter(metrics._figures.values()))
+    with by_otlp(url, told.append) as send, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(metrics, "_send", send)
+        patch.setattr(metrics, "_computed", lambda *_: computed)
+        patch.setattr(metrics, "_is_over", False)  # as it is again behind this
+        metrics._waiting = dict(metrics._lasts)
+        yield told
 
 
 def points(family: Metric) -> dict[tuple[tuple[str, str], ...], float]:
@@ -100,10 +113,10 @@ def points(family: Metric) -> dict[tuple[tuple[str, str], ...], float]:
     }
 
 
-def test_a_collector_gets_what_a_scrape_shows(store: Store, collector: Collector):
-    with follows(store, collector.address) as (metrics, told):
-        metrics.compute()
-        scraped = parsed(metrics.text().decode())
+def test_a_collector_gets_what_a_scrape_shows(followed: LiveMetrics, collector: Collector):
+    with sends(followed, collector.address) as told:
+        followed.compute()
+        scraped = parsed(followed.text().decode())
     ((path, _),) = collector.sent
     (families,) = collector.families
 
@@ -127,23 +140,22 @@ def test_a_collector_gets_what_a_scrape_shows(store: Store, collector: Collector
     assert counts.data_points[0].start_time_unix_nano <= counts.data_points[0].time_unix_nano
 
 
-def test_the_last_interval_is_sent_when_the_source_ends(store: Store, collector: Collector):
-    with (
-        follows(store, f"{collector.address}/own/path") as (metrics, _),
-        metrics.computed(),
-    ):
+def test_the_last_interval_is_sent_when_the_source_ends(
+    followed: LiveMetrics, collector: Collector
+):
+    with sends(followed, f"{collector.address}/own/path"), followed.computed():
         pass
     assert {path for path, _ in collector.sent} == {"/own/path"}
     assert "cpmon_system_total_util_ratio" in collector.families[-1]
 
 
-def test_what_a_collector_refuses_is_told_once(store: Store, collector: Collector):
+def test_what_a_collector_refuses_is_told_once(followed: LiveMetrics, collector: Collector):
     collector.status = 400
-    with follows(store, collector.address) as (metrics, told):
+    with sends(followed, collector.address) as told:
         for _ in range(2):
-            metrics._waiting = dict(metrics._lasts)
-            metrics.compute()
-        assert "cpmon_system_total_util_ratio" in parsed(metrics.text().decode())
+            followed._waiting = dict(followed._lasts)
+            followed.compute()
+        assert "cpmon_system_total_util_ratio" in parsed(followed.text().decode())
     assert len(collector.sent) == 2
     (line,) = told
     assert line.startswith("127.0.0.1 did not accept the metrics of 2003-05-06 08:03:00 UTC: ")
@@ -151,14 +163,14 @@ def test_what_a_collector_refuses_is_told_once(store: Store, collector: Collecto
 
 
 def test_nobody_at_the_address_ends_nothing(
-    store: Store, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    followed: LiveMetrics, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ):
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "0.2")
     with socket.create_server(("127.0.0.1", 0)) as free:
         url = f"http://127.0.0.1:{free.getsockname()[1]}"
-    with follows(store, url) as (metrics, told):
-        metrics.compute()
-        assert "cpmon_system_total_util_ratio" in parsed(metrics.text().decode())
+    with sends(followed, url) as told:
+        followed.compute()
+        assert "cpmon_system_total_util_ratio" in parsed(followed.text().decode())
     assert len(told) == 1
     assert capfd.readouterr().err == ""
 

@@ -87,6 +87,7 @@ def test_ctrl_c_does_not_wait_for_the_next_look(site: Site):
         assert process.wait(PATIENCE_S) == 0
 
 
+@pytest.mark.slow
 def test_an_alarm_outlasts_batches_that_find_nothing_to_do(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ):

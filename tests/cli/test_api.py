@@ -244,6 +244,7 @@ def test_the_help_of_a_method_lists_its_options():
     assert "against: compare with" in (inspect.getdoc(api.OpenStore.explain) or "")
 
 
+@pytest.mark.slow
 def test_a_lazy_frame_outlives_its_dump_whose_folder_goes_with_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

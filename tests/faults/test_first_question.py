@@ -112,6 +112,7 @@ def killed(request: pytest.FixtureRequest, tmp_path: Path, victim: Victim, cpmon
     return Killed(tmp_path / "made", tmp_path / "site", at, victim, cpmon)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("killed", ["prune"], indirect=True)
 def test_the_first_question_after_a_kill_is_answered(killed: Killed):
     for step in spread(killed.expect(), FEW):

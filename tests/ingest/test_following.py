@@ -446,7 +446,7 @@ def die_before(step: int, patched: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    "step", [pytest.param(n, marks=pytest.mark.slow if n % 9 else ()) for n in range(1, 200, 4)]
+    "step", [pytest.param(n, marks=pytest.mark.slow if n % 27 else ()) for n in range(1, 200, 8)]
 )
 def test_a_kill_at_any_step_loses_nothing_that_was_there_and_repeats_nothing(
     step: int, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -215,6 +215,7 @@ def test_ctrl_c_ends_all_processes_and_the_next_call_goes_on(
     assert differing(place, expected) == set()
 
 
+@pytest.mark.slow
 def test_a_process_with_another_cpmon_writes_nothing(place: Path, monkeypatch: pytest.MonkeyPatch):
     from cpmon.reduce.engine import computing
 

@@ -121,6 +121,7 @@ def test_no_notebook_imports_more_than_the_public_interface():
         assert "import cpmon\n" in text and "cpmon._" not in text and "from cpmon" not in text
 
 
+@pytest.mark.slow
 def test_marimo_finds_nothing_wrong_with_them():
     files = [FOLDER / f"{name}.py" for name in NOTEBOOKS]
     words = [sys.executable, "-m", "marimo", "check", "--strict", *files]

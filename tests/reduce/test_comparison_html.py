@@ -126,6 +126,7 @@ def test_a_table_has_its_runs_values_ratios_and_claims() -> None:
     assert ("title", "run GONE is not in the store") in page.attributes
 
 
+@pytest.mark.slow
 def test_texts_with_markup_and_quotes_stay_texts() -> None:
     page = Page(table(f"run {NASTY}", title=f"title {NASTY}", label=f"row {NASTY}", note=NASTY))
     assert "script" not in page.names

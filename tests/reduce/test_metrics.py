@@ -50,6 +50,7 @@ def cpmon(package: Path, *arguments: str | Path) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_a_row_adds_a_metric_and_an_entry_a_report(tmp_path: Path) -> None:
     package = tmp_path / "package"
     shutil.copytree(

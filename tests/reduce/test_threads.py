@@ -119,6 +119,7 @@ def test_two_cores_of_two_threads(tmp_path: Path) -> None:
     assert "core" not in report(off, "PROCESSORS_BY_TIME").table.column_names
 
 
+@pytest.mark.slow
 def test_160_threads_of_80_cores_that_a_second_record_continues(tmp_path: Path) -> None:
     import_pages(
         tmp_path / "own", grown("mtrsys", "7.3.0", Line(184, "Unsigned", 1, "SYSMT", "Threads."))

@@ -33,6 +33,7 @@ def test_a_page_is_told_of_newer_intervals_and_the_server_still_ends(start: Star
         assert server.stop() == 0
 
 
+@pytest.mark.slow
 def test_beyond_a_number_of_pages_none_is_told(store: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(changes, "MOST_STREAMS", 0)
     with pytest.raises(changes.BusyError):

@@ -210,6 +210,7 @@ def test_other_hosts_sites_and_methods_are_refused(server: Server):
     assert "access-control-allow-origin" not in headers
 
 
+@pytest.mark.slow
 def test_another_address_requires_the_token_that_is_printed(start: Start, store: Path):
     server = start(store, "--host", "0.0.0.0")
     server.url = server.url.replace("0.0.0.0", "127.0.0.1")
@@ -326,6 +327,7 @@ def test_an_unknown_address_is_answered_by_a_page(server: Server):
     assert "name-unknown" in server.get("page", run="nosuch").text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_the_server_and_its_slow_query(
     start: Start, store: Path, tmp_path: Path, number: int
@@ -404,6 +406,7 @@ def test_figures_stay_the_same_while_a_store_is_reduced_merged_and_pruned(
     assert [dump.pruned for dump in store.dumps()] == [True] * 3
 
 
+@pytest.mark.slow
 def test_requests_are_printed_with_verbose_only_and_without_the_token(start: Start, store: Path):
     quiet, loud = start(store), start(store, "--verbose", CPMON_TOKEN="b" * 24)
     quiet.get("")

@@ -93,6 +93,7 @@ def test_other_classes_show_at_once(store: Store, tmp_path: Path):
             assert [name for (name,) in con.sql(classes).fetchall()] == want
 
 
+@pytest.mark.slow
 def test_results_kept_with_other_classes_are_not_read(store: Store, tmp_path: Path):
     (tmp_path / "a.mon").write_bytes(users("ANNA", "BERT"))
     ingest(tmp_path / "a.mon", store)

@@ -134,6 +134,7 @@ def test_figures_of_a_dump_whose_clock_was_set_are_the_true_ones_or_none(
         assert known(found) == pytest.approx(known(lab.figures) - crossed, abs=1)
 
 
+@pytest.mark.slow
 def test_a_dump_of_the_night_in_which_the_clock_starts_again_at_0(lab: Lab, tmp_path: Path):
     """2042-09-17 23:53:47: three intervals end before, the others behind."""
     first = ask_first(lab)

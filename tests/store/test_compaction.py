@@ -162,6 +162,7 @@ def test_every_relation_has_the_same_rows_from_few_files(whole: Path, tmp_path: 
     assert merged(store) == Compacted()
 
 
+@pytest.mark.slow
 def test_a_reduction_is_the_same_bytes(store: Store):
     other = copied(store, "other")
     merged(store)
@@ -171,6 +172,7 @@ def test_a_reduction_is_the_same_bytes(store: Store):
     assert pieces(store) == pieces(other) != {}
 
 
+@pytest.mark.slow
 def test_a_result_of_all_days_lacks_no_dump_that_was_merged_meanwhile(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ):

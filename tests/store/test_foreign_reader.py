@@ -138,6 +138,7 @@ def test_the_stores_have_files_to_choose_from(stores: dict[str, Store]):
     assert {dump.pruned for dump in pruned} == {dump.is_merged for dump in pruned} == {True, False}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [name for name, _ in STEPS])
 def test_it_reads_the_rows_of_landed_tables(stores: dict[str, Store], step: str):
     with connect(stores[step]) as connection:
@@ -146,6 +147,7 @@ def test_it_reads_the_rows_of_landed_tables(stores: dict[str, Store], step: str)
             assert ordered(rows.to_arrow(), select(table)) == monitor(connection, table), table
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [name for name, _ in STEPS[1:]])
 def test_it_reads_the_results_that_cpmon_reads(stores: dict[str, Store], step: str):
     store = stores[step]

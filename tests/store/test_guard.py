@@ -77,6 +77,7 @@ def test_a_query_that_is_not_written_back_exactly_can_be_explained(
     ]
 
 
+@pytest.mark.slow
 def test_shipped_sql_is_written_back(connection: duckdb.DuckDBPyConnection):
     """A parameter cannot be given to a tree that DuckDB does not write back exactly."""
     shipped = [query.sql for query in queries()]

@@ -67,6 +67,7 @@ def test_many_dumps_need_few_open_files(many: Path, tmp_path: Path):
         assert words[0] != "query" or str(DUMPS) in answer.stdout
 
 
+@pytest.mark.slow
 def test_too_few_files_are_named_with_the_limit(tmp_path: Path):
     lab = Path(__file__).resolve().parents[2] / "sample-data" / "small-lab" / "LAB.mon.zst"
     answer = command(24, "ingest", lab, "--store", tmp_path / "s")

@@ -41,6 +41,7 @@ SAMPLE = Path(__file__).resolve().parents[2] / "sample-data" / "pfault" / "31C81
 DOMAINS = frozenset({0, 1, 6})
 """Of its records: samples, configuration and parts of records."""
 RESULTS = ("processors_by_time", "system_config", "run_summary")
+pytestmark = pytest.mark.slow
 ODD = "A B/#%1"
 """The name of a system that is quoted in a path."""
 
@@ -158,7 +159,6 @@ def landed(store: Store) -> list[str]:
     return sorted(store.tables() & schemas().keys())
 
 
-@pytest.mark.slow
 def test_polars_reads_what_the_views_show(store: Store, con: duckdb.DuckDBPyConnection):
     assert len(landed(store)) > 30
     for table in landed(store):
@@ -169,7 +169,6 @@ def test_polars_reads_what_the_views_show(store: Store, con: duckdb.DuckDBPyConn
         assert ordered(rows.to_arrow(), select(table)) == monitor(con, table), table
 
 
-@pytest.mark.slow
 def test_pyiceberg_reads_what_the_views_show(
     store: Store, exported: Path, con: duckdb.DuckDBPyConnection
 ):

@@ -150,6 +150,7 @@ def test_a_bit_of_callevel_decides_between_two_readings(store: Store, tmp_path: 
         assert con.sql("SELECT release FROM meta.dump").fetchall() == [("7.3.0",)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["users_by_time", "events"])
 def test_a_dump_that_lands_again_as_of_another_release_is_reduced_again(
     store: Store, tmp_path: Path, name: str

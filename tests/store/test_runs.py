@@ -195,6 +195,7 @@ def test_any_text_is_a_safe_name_of_a_system(name: str, store: Store, dump_file:
     assert all(store.records in f.parents for f in store.root.rglob("sytrsp.parquet"))
 
 
+@pytest.mark.slow
 def test_a_kept_result_is_read_until_something_it_rests_on_changes(store: Store, dump_file: Path):
     ingest(dump_file, store)
     views = reductions()

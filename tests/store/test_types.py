@@ -56,6 +56,7 @@ def test_no_table_has_a_type_that_spark_refuses(subtests: pytest.Subtests):
             assert refused(pa.BufferReader(written.getvalue())) == []
 
 
+@pytest.mark.slow
 def test_no_file_of_a_store_has_a_type_that_spark_refuses(store: Store):
     ingest(SAMPLE, store)
     reduce(store, (), Settings(shifts=daily("night", "00:00", "06:00")))

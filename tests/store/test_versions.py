@@ -127,6 +127,7 @@ def test_results_of_a_wrong_definition_of_deltas_are_computed_again(
     assert str(again) == f"{NAME}: up to date"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", [twice, macro, grace, rolled, metric])
 def test_whatever_computes_a_result_is_part_of_its_version(
     change: Change, landed: Store, monkeypatch: pytest.MonkeyPatch

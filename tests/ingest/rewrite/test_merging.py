@@ -43,6 +43,7 @@ def processors(found: Rows) -> list[int]:
     return [row["pfxcpuad"] for row in found["sytrsp"]]
 
 
+@pytest.mark.slow
 def test_hours_merge_to_the_rows_of_the_whole(generated: bytes, tmp_path: Path):
     """In any order; every table is the same, the records that end frames included."""
     whole = file(tmp_path, "whole.mon", generated)
