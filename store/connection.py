@@ -9,7 +9,8 @@ from __future__ import annotations
 import functools
 import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
 from shutil import copyfile
@@ -55,7 +56,7 @@ _LISTING = re.compile(
 """Statements that list relations: all are created for them, which takes some ten seconds."""
 
 
-warnings.filterwarnings("ignore", "Arrow output on a DB-API result")  # see `few_rows_of`
+warnings.filterwarnings("ignore", "Arrow output on a DB-API result")  # see `table_of`
 
 if TYPE_CHECKING:
     _Base = duckdb.DuckDBPyConnection
@@ -105,6 +106,7 @@ class Connection(_Base):
         self._every_result = self.results = MaterializedResults(store, self._reduced)
         self._made: dict[str, str] = {}
         self._standing: dict[str, str] = {}
+        self._pinned: set[str] = set()
         self._scope = ALL
 
     @functools.cached_property
@@ -199,6 +201,11 @@ class Connection(_Base):
             kind = self._made.get(documented.name) or self._landed.kind_of(documented.name)
             self._duckdb.execute(comments(documented, kind))
 
+    def pin(self, reductions: Collection[str]) -> None:
+        """Creates neither these reductions nor what they read: tables stand for them (`pinned`)."""
+        self._pinned = {*reductions}
+        self._made.clear()  # also views that did not need what is pinned no longer
+
     def documented(self) -> Iterator[Documented]:
         """Yields the public relations with titles and column docs; most without their SELECT."""
         yield from landed_views()
@@ -216,7 +223,7 @@ class Connection(_Base):
         """Creates a relation and its dependencies; ignores existing and unknown ones."""
         relation = relation.removeprefix("main.")
         schema, _, table = relation.rpartition(".")
-        if relation in self._made:
+        if relation in self._made or relation in self._pinned:
             return
         if relation == DICTIONARY:
             self._create(relation, "TABLE", dictionary())
@@ -312,6 +319,34 @@ def point(connection: duckdb.DuckDBPyConnection, scope: Scope) -> None:
         connection.point(scope)
 
 
+@contextmanager
+def pinned(
+    connection: duckdb.DuckDBPyConnection,
+    reductions: Iterable[str],
+    where: str,
+    values: Sequence[Any],
+) -> Iterator[None]:
+    """Restricts reductions to the rows that meet a condition, as temporary tables, in a context.
+
+    The tables shadow the views of the same names, also for other views that read them. Reductions
+    with stored results are not materialized, as they need no computation.
+    """
+    computed = {n: f"_pinned_{n}" for n in reductions if result_of(connection, n) is None}
+    pin = connection.pin if isinstance(connection, Connection) else lambda _: None
+    try:
+        for reduction, table in computed.items():
+            rows = f"SELECT * FROM {name(reduction)} WHERE {where}"
+            connection.execute(f"CREATE TEMP TABLE {name(table)} AS {rows}", values)
+        for reduction, table in computed.items():  # last: no table is of rows that meet it
+            connection.execute(f"ALTER TABLE temp.{name(table)} RENAME TO {name(reduction)}")
+        pin(computed)
+        yield
+    finally:
+        for table in (*computed, *computed.values()):
+            connection.execute(f"DROP TABLE IF EXISTS temp.{name(table)}")
+        pin(())
+
+
 def run_restricted(
     connection: duckdb.DuckDBPyConnection, statement: str, work: Callable[[], Result]
 ) -> Result:
@@ -331,16 +366,7 @@ def run_restricted(
 def table_of(
     connection: duckdb.DuckDBPyConnection, query: str, values: Sequence[Any] = ()
 ) -> pa.Table:
-    """The rows of a query, computed in the sandbox. `values`: of its parameters."""
-    return run_restricted(
-        connection, query, lambda: connection.sql(query, params=[*values]).to_arrow_table()
-    )
-
-
-def few_rows_of(
-    connection: duckdb.DuckDBPyConnection, query: str, values: Sequence[Any] = ()
-) -> pa.Table:
-    """The rows of a query that has few, as `table_of`.
+    """The rows of a query, computed in the sandbox. `values`: of its parameters.
 
     It is bound once, not twice as by `Connection.sql`, but its rows are copied once more.
     """
