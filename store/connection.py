@@ -96,6 +96,7 @@ class Connection(_Base):
         self.store = store
         self._duckdb = database(store)
         self._is_sealed = False
+        self._views_only = views_only
         self._landed = Relations(self._run, store, views_only=views_only)
         self._run(f"CREATE SCHEMA {ROLLUPS}")
         if not views_only:
@@ -251,20 +252,44 @@ class Connection(_Base):
         self._made[relation] = kind
 
     def _reduction(self, reduction: str) -> str:
-        """SELECT of a reduction; creates its dependencies."""
+        """SELECT of a reduction; creates the relations that it reads.
+
+        Reductions below are CTEs: DuckDB binds a view to create it, and again for each that reads
+        it. For other programs they are views.
+        """
+        select, reads = self._definition(reduction)
+        if self._views_only:
+            for below in reads:
+                self._make(below)
+            return select
+        defined: dict[str, str] = {}
+        self._define(reduction, defined)
+        if len(defined) == 1:
+            return select
+        ctes = (f"{name(n)} AS NOT MATERIALIZED ({below})" for n, below in defined.items())
+        return f"WITH {', '.join(ctes)} FROM {name(reduction)}"
+
+    def _define(self, reduction: str, defined: dict[str, str]) -> None:
+        """Adds the SELECT of a reduction to those below it; creates the other relations."""
+        select, reads = self._definition(reduction)
+        for below in reads:
+            if below.removeprefix(LIVE) not in self._views:
+                self._make(below)
+            elif below not in defined and below not in self._pinned:
+                self._define(below, defined)
+        defined[reduction] = select
+
+    def _definition(self, reduction: str) -> tuple[str, Sequence[str]]:
+        """SELECT of a reduction, and the relations that it reads."""
         view = self._views[reduction.removeprefix(LIVE)]
         is_other = self._landed.runs is not None and self.lineages[view.name].of_runs
         result = None if is_other else self.results.of(reduction)
         rows = self._views[self.lineages[view.name].kept]
         live = f"{LIVE}{rows.name}" if rows is view else rows.name
-        if result is not None and result.tells_columns:
-            return _kept_select(self.store, view, rows, result, name(live))
-        if result is None or (result.is_open and not result.closed):
-            for dependency in view.reads:
-                self._make(dependency)
-            return view.select
-        self._make(live)
-        return _kept_select(self.store, view, rows, result, name(live))
+        if result is None or (not result.tells_columns and result.is_open and not result.closed):
+            return view.select, view.reads
+        select = _kept_select(self.store, view, rows, result, name(live))
+        return select, () if result.tells_columns else (live,)
 
     def close(self) -> None:
         """Closes the connection."""
