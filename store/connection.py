@@ -9,7 +9,8 @@ from __future__ import annotations
 import functools
 import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
 from shutil import copyfile
@@ -55,7 +56,7 @@ _LISTING = re.compile(
 """Statements that list relations: all are created for them, which takes some ten seconds."""
 
 
-warnings.filterwarnings("ignore", "Arrow output on a DB-API result")  # see `few_rows_of`
+warnings.filterwarnings("ignore", "Arrow output on a DB-API result")  # see `table_of`
 
 if TYPE_CHECKING:
     _Base = duckdb.DuckDBPyConnection
@@ -95,6 +96,7 @@ class Connection(_Base):
         self.store = store
         self._duckdb = database(store)
         self._is_sealed = False
+        self._views_only = views_only
         self._landed = Relations(self._run, store, views_only=views_only)
         self._run(f"CREATE SCHEMA {ROLLUPS}")
         if not views_only:
@@ -105,6 +107,7 @@ class Connection(_Base):
         self._every_result = self.results = MaterializedResults(store, self._reduced)
         self._made: dict[str, str] = {}
         self._standing: dict[str, str] = {}
+        self._pinned: set[str] = set()
         self._scope = ALL
 
     @functools.cached_property
@@ -199,6 +202,11 @@ class Connection(_Base):
             kind = self._made.get(documented.name) or self._landed.kind_of(documented.name)
             self._duckdb.execute(comments(documented, kind))
 
+    def pin(self, reductions: Collection[str]) -> None:
+        """Creates neither these reductions nor what they read: tables stand for them (`pinned`)."""
+        self._pinned = {*reductions}
+        self._made.clear()  # also views that did not need what is pinned no longer
+
     def documented(self) -> Iterator[Documented]:
         """Yields the public relations with titles and column docs; most without their SELECT."""
         yield from landed_views()
@@ -216,7 +224,7 @@ class Connection(_Base):
         """Creates a relation and its dependencies; ignores existing and unknown ones."""
         relation = relation.removeprefix("main.")
         schema, _, table = relation.rpartition(".")
-        if relation in self._made:
+        if relation in self._made or relation in self._pinned:
             return
         if relation == DICTIONARY:
             self._create(relation, "TABLE", dictionary())
@@ -244,20 +252,44 @@ class Connection(_Base):
         self._made[relation] = kind
 
     def _reduction(self, reduction: str) -> str:
-        """SELECT of a reduction; creates its dependencies."""
+        """SELECT of a reduction; creates the relations that it reads.
+
+        Reductions below are CTEs: DuckDB binds a view to create it, and again for each that reads
+        it. For other programs they are views.
+        """
+        select, reads = self._definition(reduction)
+        if self._views_only:
+            for below in reads:
+                self._make(below)
+            return select
+        defined: dict[str, str] = {}
+        self._define(reduction, defined)
+        if len(defined) == 1:
+            return select
+        ctes = (f"{name(n)} AS NOT MATERIALIZED ({below})" for n, below in defined.items())
+        return f"WITH {', '.join(ctes)} FROM {name(reduction)}"
+
+    def _define(self, reduction: str, defined: dict[str, str]) -> None:
+        """Adds the SELECT of a reduction to those below it; creates the other relations."""
+        select, reads = self._definition(reduction)
+        for below in reads:
+            if below.removeprefix(LIVE) not in self._views:
+                self._make(below)
+            elif below not in defined and below not in self._pinned:
+                self._define(below, defined)
+        defined[reduction] = select
+
+    def _definition(self, reduction: str) -> tuple[str, Sequence[str]]:
+        """SELECT of a reduction, and the relations that it reads."""
         view = self._views[reduction.removeprefix(LIVE)]
         is_other = self._landed.runs is not None and self.lineages[view.name].of_runs
         result = None if is_other else self.results.of(reduction)
         rows = self._views[self.lineages[view.name].kept]
         live = f"{LIVE}{rows.name}" if rows is view else rows.name
-        if result is not None and result.tells_columns:
-            return _kept_select(self.store, view, rows, result, name(live))
-        if result is None or (result.is_open and not result.closed):
-            for dependency in view.reads:
-                self._make(dependency)
-            return view.select
-        self._make(live)
-        return _kept_select(self.store, view, rows, result, name(live))
+        if result is None or (not result.tells_columns and result.is_open and not result.closed):
+            return view.select, view.reads
+        select = _kept_select(self.store, view, rows, result, name(live))
+        return select, () if result.tells_columns else (live,)
 
     def close(self) -> None:
         """Closes the connection."""
@@ -312,6 +344,34 @@ def point(connection: duckdb.DuckDBPyConnection, scope: Scope) -> None:
         connection.point(scope)
 
 
+@contextmanager
+def pinned(
+    connection: duckdb.DuckDBPyConnection,
+    reductions: Iterable[str],
+    where: str,
+    values: Sequence[Any],
+) -> Iterator[None]:
+    """Restricts reductions to the rows that meet a condition, as temporary tables, in a context.
+
+    The tables shadow the views of the same names, also for other views that read them. Reductions
+    with stored results are not materialized, as they need no computation.
+    """
+    computed = {n: f"_pinned_{n}" for n in reductions if result_of(connection, n) is None}
+    pin = connection.pin if isinstance(connection, Connection) else lambda _: None
+    try:
+        for reduction, table in computed.items():
+            rows = f"SELECT * FROM {name(reduction)} WHERE {where}"
+            connection.execute(f"CREATE TEMP TABLE {name(table)} AS {rows}", values)
+        for reduction, table in computed.items():  # last: no table is of rows that meet it
+            connection.execute(f"ALTER TABLE temp.{name(table)} RENAME TO {name(reduction)}")
+        pin(computed)
+        yield
+    finally:
+        for table in (*computed, *computed.values()):
+            connection.execute(f"DROP TABLE IF EXISTS temp.{name(table)}")
+        pin(())
+
+
 def run_restricted(
     connection: duckdb.DuckDBPyConnection, statement: str, work: Callable[[], Result]
 ) -> Result:
@@ -331,16 +391,7 @@ def run_restricted(
 def table_of(
     connection: duckdb.DuckDBPyConnection, query: str, values: Sequence[Any] = ()
 ) -> pa.Table:
-    """The rows of a query, computed in the sandbox. `values`: of its parameters."""
-    return run_restricted(
-        connection, query, lambda: connection.sql(query, params=[*values]).to_arrow_table()
-    )
-
-
-def few_rows_of(
-    connection: duckdb.DuckDBPyConnection, query: str, values: Sequence[Any] = ()
-) -> pa.Table:
-    """The rows of a query that has few, as `table_of`.
+    """The rows of a query, computed in the sandbox. `values`: of its parameters.
 
     It is bound once, not twice as by `Connection.sql`, but its rows are copied once more.
     """

@@ -20,7 +20,7 @@ from ...store.results.entries import Entry
 from ...store.results.lineage import code_of
 from ...store.results.result_files import QueryWriter
 from ...store.sandbox.sandbox import Limits, RestrictedThreads, seal
-from ...store.sql.database import database
+from ...store.sql.database import COSTLY, database
 from ...store.sql.landed_views import INTERVALS, landed_view, views_below
 from ...store.sql.relations import Relations
 from ...store.sql.scope import ALL
@@ -29,8 +29,9 @@ from .planning import Unit
 
 MEMORY = "700MB"
 """Default memory limit of DuckDB; the process needs another 200 MB."""
-DISABLED = "statistics_propagation"
-"""Optimizer to disable: it makes columns required in Parquet where no row of a day has a NULL."""
+DISABLED = f"{COSTLY},statistics_propagation"
+"""Optimizers to disable. The last makes columns required in Parquet where no row of a day has a
+NULL."""
 
 
 @dataclass(frozen=True, slots=True)

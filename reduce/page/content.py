@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
@@ -21,9 +21,8 @@ from markupsafe import escape
 from ...config import Settings
 from ...core.errors import CpmonError, NothingToReportError, unknown
 from ...core.grace_period import GRACE, INSIDE, day_bounds
-from ...core.sql import name as quoted
 from ...core.text import counted
-from ...store.connection import point, result_of, table_of
+from ...store.connection import pinned, point, table_of
 from ...store.sql.scope import ALL
 from ..metrics.metric import HEX, TIME, ReportColumn
 from ..metrics.report_set import Lines, Report, reports
@@ -263,28 +262,6 @@ def _rows(con: duckdb.DuckDBPyConnection, file: str, *parameters: Any) -> list[d
     sql = (files(__package__) / file).read_text(encoding="utf-8")
     rows: list[dict[str, Any]] = table_of(con, sql, parameters).to_pylist()
     return rows
-
-
-@contextmanager
-def pinned(
-    con: duckdb.DuckDBPyConnection, reductions: Iterable[str], where: str, values: Sequence[Any]
-) -> Iterator[None]:
-    """Restrict reductions to the rows that meet a condition, as temporary tables, in a context.
-
-    The tables shadow the views of the same names, also for other views that read them. Reductions
-    with stored results are not materialized, as they need no computation.
-    """
-    computed = {each: f"_pinned_{each}" for each in reductions if result_of(con, each) is None}
-    try:
-        for each, table in computed.items():
-            rows = f"SELECT * FROM {quoted(each)} WHERE {where}"
-            con.execute(f"CREATE TEMP TABLE {quoted(table)} AS {rows}", values)
-        for each, table in computed.items():  # rename last: no table is computed from filtered rows
-            con.execute(f"ALTER TABLE temp.{quoted(table)} RENAME TO {quoted(each)}")
-        yield
-    finally:
-        for table in (*computed, *computed.values()):
-            con.execute(f"DROP TABLE IF EXISTS temp.{quoted(table)}")
 
 
 _MARKUP = re.compile("[&<>'\"]")

@@ -15,6 +15,7 @@ import msgspec
 from ...config import Settings
 from ...core.errors import NothingToReportError
 from ...core.text import counted, is_pattern
+from ...store.connection import pinned
 from ..metrics.metric import TIME, MetricKind
 from ..metrics.report_set import Lines, reports
 from ..reductions.reductions import reduction
@@ -30,7 +31,6 @@ from .content import (
     Read,
     Window,
     listing,
-    pinned,
     plain_name,
     read_figure,
     unique_files,

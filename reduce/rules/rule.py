@@ -31,7 +31,7 @@ from ...core.errors import CpmonError, fold, nearest, unknown
 from ...core.memory import memory_error
 from ...core.sql import UserSql
 from ...schemas.registry import tables
-from ...store.connection import few_rows_of
+from ...store.connection import table_of
 from ...store.sandbox.guard import guarded
 from ...store.sql.database import storage_error
 from ..reductions.reductions import reductions, tables_of
@@ -251,7 +251,7 @@ class Rule(RuleKeys, frozen=True, kw_only=True):
             CpmonError: it fails.
         """
         with self.evaluated():
-            return few_rows_of(con, sql, values)
+            return table_of(con, sql, values)
 
     @contextmanager
     def evaluated(self) -> Iterator[None]:
