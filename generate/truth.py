@@ -279,7 +279,8 @@ def _partitions(sample: Sample) -> Columns:
         **_existence(sample, stay),
         "weights_change": np.full(len(places), _weights_change(lpars, stay, *edges)),
         "logical_processors": np.array(lpars.counts, dtype=np.int64),
-        "weight": np.array(lpars.weights_at(edges[1]), dtype=np.int64),
+        # Dedicated processors take no part in weights.
+        "weight": np.where(lpars.dedicated, 0, lpars.weights_at(edges[1])),
         "entitled_s": lpars.entitled(*edges) * sample.seconds,
         "dispatched_s": _seconds(active, [lpars.processors(place) for place in places]),
         "effective_s": _seconds(effective, [lpars.processors(place) for place in places]),
