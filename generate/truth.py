@@ -235,7 +235,7 @@ def _devices(sample: Sample) -> Columns:
     volumes, work = sample.model.volumes, volume_work(sample)
     return {
         "device": volumes.devices,
-        "volser": volumes.serials,
+        "volser": volumes.serials_at(int(sample.model.timeline.edges[sample.number])),
         "kind": np.where(volumes.is_page, "page", np.where(volumes.is_spool, "spool", "user")),
         **_existence(sample, sample.devices),
         "measured_s": _existed(sample, sample.measured),

@@ -332,6 +332,9 @@ KINDS = {
             "cpu_percent": 30,
         }
     ],
+    "volume": lambda r: [
+        {"kind": "volume", "at_s": _second(r), "device": r.choice(DISKS), "name": "OTHER1"}
+    ],
     "path": lambda r: _pair(r, "path-off", "path-on", name=r.choice(["1A", "3A"])),
     "interval": lambda r: [
         {"kind": "interval", "at_s": _inside(r), "interval_s": r.choice([30, 120])}
