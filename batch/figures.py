@@ -79,7 +79,7 @@ def family_name(subject: str, column: ReportColumn, unit: str) -> tuple[str, str
 
 
 def figures(subject: str, result: ReportResult, top: int) -> Iterator[Metric]:
-    """The families of a report over one interval.
+    """The families of a report over one interval, and what is not known of its figures.
 
     Args:
         top: number of objects with samples of their own.
@@ -110,6 +110,9 @@ def figures(subject: str, result: ReportResult, top: int) -> Iterator[Metric]:
                 samples.append((system | {subject: REST}, factor * max(0.0, rest)))
         if samples:
             yield family(name, metric.meaning or column.heading, unit, samples)
+    if result.marks:
+        notes = [(system | {"report": definition.name, "note": each}, 1.0) for each in result.marks]
+        yield family("note", "What is not known of figures of a report.", "", notes)
 
 
 class LiveMetrics:

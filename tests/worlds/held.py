@@ -85,7 +85,7 @@ class Wrong(NamedTuple):
     true: float | None
     why: str = "wrong"
     slack: float = 0.0
-    """What integers of sessions that ended may lack."""
+    """What integers of sessions that ended, and stamps in whole seconds, may lack."""
 
     @property
     def text(self) -> str:
@@ -231,6 +231,8 @@ def expected(truth: Truth, figure: Figure, times: list[str]) -> pl.DataFrame | N
     if "ended" in rows.columns and rows.select(pl.sql_expr(figure.value)).dtypes[0].is_integer():
         cut = pl.col("ended").sum()
         cut = cut / per.sum() if figure.kind == "ratio" else cut
+    if figure.truth == "processes" and figure.kind == "ratio":  # stamped in whole seconds
+        cut = value.sum() / per.sum() ** 2
     true = {
         "ratio": value.sum() / pl.when(per.sum() != 0).then(per.sum()),
         "level_ratio": (value * weight).sum()
