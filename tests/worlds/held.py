@@ -217,6 +217,8 @@ def expected(truth: Truth, figure: Figure, times: list[str]) -> pl.DataFrame | N
     own = pl.col("in_dump")
     if figure.truth in OWN:
         own = own & _is_whole(rows)
+        if figure.kind == "latest":
+            own = own & _is_told(rows)
     rows = rows.with_columns(
         whole=own & pl.col("rests").fill_null(True),
         there=pl.col("exists_s") > 0 if "exists_s" in rows.columns else pl.lit(True),
@@ -262,6 +264,14 @@ def _is_whole(rows: pl.DataFrame) -> pl.Expr:
     return whole
 
 
+def _is_told(rows: pl.DataFrame) -> pl.Expr:
+    """Whether no session began where its record is lost, so that settings of users are known."""
+    if "userid" not in rows.columns:
+        return pl.lit(True)
+    untold = (pl.col("begun") > 0) & ~pl.col("in_dump")
+    return ~untold.cum_max().over("userid", order_by="interval_end")
+
+
 def _whole(truth: Truth, figure: Figure) -> pl.DataFrame:
     """`rests`, by interval: whether all objects of which a figure is a sum are whole, or absent."""
     told, added = pl.col("suspended") == 0, pl.col("storage_added_mib") == 0
@@ -274,7 +284,10 @@ def _whole(truth: Truth, figure: Figure) -> pl.DataFrame:
     for kind in figure.rests_on.replace("storage", "").split():
         rows = truth[kind]
         absent = (pl.col("exists_s") == 0) & ~pl.col("at_begin") & ~pl.col("at_end")
-        whole = rows.group_by("interval_end").agg(own=(absent | _is_whole(rows)).all())
+        whole = absent | _is_whole(rows)
+        if "virtual_mib" in figure.value:
+            whole = whole & _is_told(rows)
+        whole = rows.with_columns(own=whole).group_by("interval_end").agg(pl.col("own").all())
         rests = rests.join(whole, on="interval_end").with_columns(
             rests=pl.col("rests") & pl.col("own")
         )
