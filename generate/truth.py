@@ -198,8 +198,9 @@ def _users(sample: Sample) -> Columns:
 
 def _change(sample: Sample) -> Any:
     """(users,) whether virtual processors are defined or detached in the interval."""
-    users, rows = sample.model.users, sample.rows
-    changed = rows.ended | (rows.share != sample.users.share[users.owner])
+    users, rows, sessions = sample.model.users, sample.rows, sample.users
+    changed = rows.ended & ~sessions.ended[users.owner]
+    changed |= rows.share != sessions.share[users.owner]
     return np.bincount(users.owner, changed, len(users.names)) > 0
 
 
