@@ -8,13 +8,12 @@ report has a total. What is not known has no sample, and no figure outlives the 
 from __future__ import annotations
 
 import copy
-import itertools
 import math
 import socket
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
@@ -94,7 +93,7 @@ def family_name(subject: str, column: ReportColumn, unit: str) -> tuple[str, str
 
 
 def figures(subject: str, result: ReportResult, top: int) -> Iterator[Metric]:
-    """The families of a report over one interval.
+    """The families of a report over one interval, and what is not known of its figures.
 
     Args:
         top: number of objects with samples of their own.
@@ -125,6 +124,20 @@ def figures(subject: str, result: ReportResult, top: int) -> Iterator[Metric]:
                 samples.append((system | {subject: REST}, factor * max(0.0, rest)))
         if samples:
             yield family(name, metric.meaning or column.heading, unit, samples)
+    if result.marks:
+        notes = [(system | {"report": definition.name, "note": each}, 1.0) for each in result.marks]
+        yield family("note", "What is not known of figures of a report.", "", notes)
+
+
+def joined(families: Iterable[Metric]) -> list[Metric]:
+    """Families, those of a name as one, with the samples of all of them."""
+    by_name = dict[str, Metric]()
+    for each in families:
+        known = by_name.setdefault(each.name, each)
+        if known is not each:
+            by_name[each.name] = both = copy.copy(known)
+            both.samples = [*known.samples, *each.samples]
+    return [*by_name.values()]
 
 
 class LiveMetrics:
@@ -222,16 +235,11 @@ class LiveMetrics:
 
     def _render(self) -> tuple[float, bytes]:
         """Render the figures that hold: until when, and their text. A scrape has 50 ms."""
-        now, by_name = time.monotonic(), dict[str, Metric]()
+        now = time.monotonic()
         held = [each for each in tuple(self._figures.values()) if now < each.until]
-        for each in itertools.chain.from_iterable(figures.families for figures in held):
-            joined = copy.copy(by_name.setdefault(each.name, each))
-            if joined.samples is not each.samples:  # of another system
-                joined.samples = [*joined.samples, *each.samples]
-            by_name[each.name] = joined
         self._rendered = (
             min((figures.until for figures in held), default=math.inf),
-            openmetrics(by_name.values()),
+            openmetrics(joined(each for figures in held for each in figures.families)),
         )
         return self._rendered
 
@@ -275,7 +283,7 @@ class LiveMetrics:
                     continue
                 families += figures(subject, result, self._top)
         length_s = (interval.end - interval.begin).total_seconds()
-        return Figures(time.monotonic() + OUTDATED * length_s, interval.end, families)
+        return Figures(time.monotonic() + OUTDATED * length_s, interval.end, joined(families))
 
 
 class _Server(ThreadingHTTPServer):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import functools
+import re
 import textwrap
 import tomllib
 from collections.abc import Iterable, Sequence
@@ -49,6 +50,8 @@ _MULTITHREADING_SINCE = "6.3.0"
 
 _MOST_STORAGE_MIB = 2047
 """Of a guest whose addresses have 31 bits."""
+
+_SERIAL = re.compile("[A-Z0-9$#@]{1,6}")
 
 _DISTURBING = ("slow", "full", "path-off", "path-on", "contention")
 _OF_MACHINE = {
@@ -156,7 +159,7 @@ def _check_event(scenario: Scenario, run: Run, each: Event, place: Place) -> Non
                 expected="its address, 1 or more: the base processor stays",
                 found="none",
             )
-    elif each.kind in ("measurement-off", "measurement-on", "attach", "detach"):
+    elif each.kind in ("measurement-off", "measurement-on", "attach", "detach", "volume"):
         _check_device(scenario, each, place)
     elif each.kind in _OF_MACHINE:
         _check_machine(scenario, run.machine, each, place)
@@ -276,6 +279,13 @@ def _check_device(scenario: Scenario, each: Event, place: Place) -> None:
             place=place("device"),
             expected="a device of a [[volumes]] of kind user",
             found=each.device,
+        )
+    if each.kind == "volume" and not _SERIAL.fullmatch(each.name):
+        raise CpmonError(
+            "volume: which one is mounted?",
+            place=place("name"),
+            expected="its serial, 1 to 6 letters and digits",
+            found=repr(each.name),
         )
 
 

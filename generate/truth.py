@@ -198,8 +198,9 @@ def _users(sample: Sample) -> Columns:
 
 def _change(sample: Sample) -> Any:
     """(users,) whether virtual processors are defined or detached in the interval."""
-    users, rows = sample.model.users, sample.rows
-    changed = rows.ended | (rows.share != sample.users.share[users.owner])
+    users, rows, sessions = sample.model.users, sample.rows, sample.users
+    changed = rows.ended & ~sessions.ended[users.owner]
+    changed |= rows.share != sessions.share[users.owner]
     return np.bincount(users.owner, changed, len(users.names)) > 0
 
 
@@ -235,7 +236,7 @@ def _devices(sample: Sample) -> Columns:
     volumes, work = sample.model.volumes, volume_work(sample)
     return {
         "device": volumes.devices,
-        "volser": volumes.serials,
+        "volser": volumes.serials_at(int(sample.model.timeline.edges[sample.number])),
         "kind": np.where(volumes.is_page, "page", np.where(volumes.is_spool, "spool", "user")),
         **_existence(sample, sample.devices),
         "measured_s": _existed(sample, sample.measured),
@@ -279,7 +280,8 @@ def _partitions(sample: Sample) -> Columns:
         **_existence(sample, stay),
         "weights_change": np.full(len(places), _weights_change(lpars, stay, *edges)),
         "logical_processors": np.array(lpars.counts, dtype=np.int64),
-        "weight": np.array(lpars.weights_at(edges[1]), dtype=np.int64),
+        # Dedicated processors take no part in weights.
+        "weight": np.where(lpars.dedicated, 0, lpars.weights_at(edges[1])),
         "entitled_s": lpars.entitled(*edges) * sample.seconds,
         "dispatched_s": _seconds(active, [lpars.processors(place) for place in places]),
         "effective_s": _seconds(effective, [lpars.processors(place) for place in places]),

@@ -28,7 +28,9 @@ WITH volume AS (
     AND ends_within(
       c.interval_end, CAST($since AS TIMESTAMP), CAST($until AS TIMESTAMP)
     )
-    AND c.nr_read_normal IS NOT NULL
+    AND c.nr_read_normal + c.nr_read_normal_hits + c.nr_read_seq
+      + c.nr_read_seq_hits + c.nr_write_normal + c.nr_write_seq
+      + c.nr_write_fast_normal_hits + c.nr_write_fast_seq_hits IS NOT NULL
   GROUP BY ALL
 )
 SELECT system,

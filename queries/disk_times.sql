@@ -15,12 +15,21 @@ WITH disk AS (
          arg_max(nullif(trim(d.rdevser), ''), d.interval_end) AS volume,
          sum(d.seconds) AS seconds,
          sum(greatest(d.scgssch, d.scmssch)) AS starts,
-         sum(greatest(d.scgcount, d.scmcount)) AS timed,
-         sum(d.scmirtim) AS accepted,
-         sum(d.scmcqtim) AS queued,
-         sum(d.scmdbtim) AS device_busy,
-         sum(d.pavuses) AS with_alias,
-         sum(d.pavinelg) AS without_alias
+         0.128 * sum(d.scmirtim)
+           / nullif(sum(greatest(d.scgcount, d.scmcount))
+                      FILTER (d.scmirtim IS NOT NULL), 0) AS accepted,
+         0.128 * sum(d.scmcqtim)
+           / nullif(sum(greatest(d.scgcount, d.scmcount))
+                      FILTER (d.scmcqtim IS NOT NULL), 0) AS queued,
+         0.128 * sum(d.scmdbtim)
+           / nullif(sum(greatest(d.scgcount, d.scmcount))
+                      FILTER (d.scmdbtim IS NOT NULL), 0) AS device_busy,
+         sum(d.pavuses)
+           / nullif(sum(d.seconds) FILTER (d.pavuses IS NOT NULL), 0)
+           AS with_alias,
+         sum(d.pavinelg)
+           / nullif(sum(d.seconds) FILTER (d.pavinelg IS NOT NULL), 0)
+           AS without_alias
   FROM interval.ioddev AS d
   LEFT JOIN meta.run AS r ON r.run_id = $run AND r.system = d.system
   WHERE ($run = '' OR ends_within(d.interval_end, r.since, r.until))
@@ -29,17 +38,18 @@ WITH disk AS (
       d.interval_end, CAST($since AS TIMESTAMP), CAST($until AS TIMESTAMP)
     )
     AND greatest(d.scgcount, d.scmcount) IS NOT NULL
+    AND greatest(d.scgssch, d.scmssch) IS NOT NULL
   GROUP BY ALL
 )
 SELECT system,
        format('{:04X}', CAST(rdevdev AS INTEGER)) AS device,
        volume,
        round(starts / nullif(seconds, 0), 1) AS starts_per_s,
-       round(0.128 * accepted / nullif(timed, 0), 2) AS initial_response_ms,
-       round(0.128 * queued / nullif(timed, 0), 2) AS control_unit_queue_ms,
-       round(0.128 * device_busy / nullif(timed, 0), 2) AS device_busy_ms,
-       round(with_alias / nullif(seconds, 0), 1) AS alias_uses_per_s,
-       round(without_alias / nullif(seconds, 0), 1) AS without_alias_per_s,
+       round(accepted, 2) AS initial_response_ms,
+       round(queued, 2) AS control_unit_queue_ms,
+       round(device_busy, 2) AS device_busy_ms,
+       round(with_alias, 1) AS alias_uses_per_s,
+       round(without_alias, 1) AS without_alias_per_s,
        round(seconds, 1) AS measured_s
 FROM disk
 ORDER BY starts_per_s DESC NULLS LAST, system, device

@@ -26,7 +26,8 @@ WITH processor AS (
     AND ends_within(
       p.interval_end, CAST($since AS TIMESTAMP), CAST($until AS TIMESTAMP)
     )
-    AND p.cscmdsc IS NOT NULL
+    AND p.cscmdbc + p.cscmdic + p.cscmdsc + p.cscmdpi + p.cscmdcb + p.cscmdsb
+      + p.cscmdub + p.cscmddb IS NOT NULL
   GROUP BY ALL
 )
 SELECT system,

@@ -10,11 +10,13 @@ WITH processor AS (
   SELECT l.system,
          trim(l.lcupname) AS partition_name,
          l.lcucpuid AS address,
-         arg_max(trim(l.lcxcptyp), l.interval_end) AS type,
+         trim(l.lcxcptyp) AS type,
          arg_max(l.lcucwght, l.interval_end) AS weight,
          sum(l.seconds) AS seconds,
          sum(l.lcucactm) AS active_us,
-         sum(l.lcucactm - l.lcuclptm) AS overhead_us
+         sum(l.lcucactm - l.lcuclptm)
+           / nullif(sum(l.seconds) FILTER (l.lcuclptm IS NOT NULL), 0)
+           AS overhead
   FROM interval.sytcup_cpu AS l
   LEFT JOIN meta.run AS r ON r.run_id = $run AND r.system = l.system
   WHERE ($run = '' OR ends_within(l.interval_end, r.since, r.until))
@@ -31,7 +33,7 @@ SELECT system,
        type,
        weight,
        round(1e-4 * active_us / nullif(seconds, 0), 1) AS busy_percent,
-       round(1e-4 * overhead_us / nullif(seconds, 0), 1) AS overhead_percent,
+       round(1e-4 * overhead, 1) AS overhead_percent,
        round(seconds, 1) AS measured_s
 FROM processor
-ORDER BY system, partition_name, address;
+ORDER BY system, partition_name, address, type;

@@ -2,20 +2,19 @@
 -- What users sent each other and to CP by IUCV and VMCF, a second, and how
 -- often they used DIAGNOSE X'98', by which guests do real I/O. What the fields
 -- of USEACT (4.3) mean is believed. A user with several virtual CPUs is one
--- row.
+-- row, of the intervals in which all of them are known.
 -- param: top = 20 -- how many users
 -- param: run = '' -- only this run; empty for everything in the store
 -- param: system = '*' -- only this system, or those of a pattern
 -- param: since = '1900-01-01' -- only intervals that end after it, UTC
 -- param: until = '9999-01-01' -- only intervals that end up to it, UTC
-WITH by_virtual_cpu AS (
+WITH by_interval AS (
   SELECT u.system,
          u.vmduser,
-         u.vmdcpuad,
-         sum(u.seconds) AS seconds,
-         sum(u.vmdisevm + u.vmdistvm + u.vmdisuvm) AS iucv,
-         sum(u.vmdvsevm + u.vmdvstvm + u.vmdvsuvm) AS vmcf,
-         sum(u.vmdx98ct) AS diagnoses
+         max(u.seconds) AS seconds,
+         complete_sum(u.vmdisevm + u.vmdistvm + u.vmdisuvm) AS iucv,
+         complete_sum(u.vmdvsevm + u.vmdvstvm + u.vmdvsuvm) AS vmcf,
+         complete_sum(u.vmdx98ct) AS diagnoses
   FROM interval.useact AS u
   LEFT JOIN meta.run AS r ON r.run_id = $run AND r.system = u.system
   WHERE ($run = '' OR ends_within(u.interval_end, r.since, r.until))
@@ -23,17 +22,17 @@ WITH by_virtual_cpu AS (
     AND ends_within(
       u.interval_end, CAST($since AS TIMESTAMP), CAST($until AS TIMESTAMP)
     )
-    AND u.vmdisevm IS NOT NULL
-  GROUP BY ALL
+  GROUP BY u.system, u.vmduser, u.interval_end
 ),
 by_user AS (
   SELECT system,
          vmduser,
-         max(seconds) AS seconds,
+         sum(seconds) AS seconds,
          sum(iucv) AS iucv,
          sum(vmcf) AS vmcf,
          sum(diagnoses) AS diagnoses
-  FROM by_virtual_cpu
+  FROM by_interval
+  WHERE iucv + vmcf + diagnoses IS NOT NULL
   GROUP BY system, vmduser
 )
 SELECT system,

@@ -1,18 +1,19 @@
 -- Moves below the 2 GB line by processor
 -- Pages moved below the 2 GB line per second, each processor's share of them,
--- and how often the list of available frames below the line was empty. The
--- rate is not in the classic reports; CP keeps it in SYTRSP_PLSMVB2G.
+-- and how often the list of available frames below the line was empty, in the
+-- intervals in which that is known of all processors. The rate is not in the
+-- classic reports; CP keeps it in SYTRSP_PLSMVB2G.
 -- param: run = '' -- only this run; empty for everything in the store
 -- param: system = '*' -- only this system, or those of a pattern
 -- param: since = '1900-01-01' -- only intervals that end after it, UTC
 -- param: until = '9999-01-01' -- only intervals that end up to it, UTC
-WITH processor AS (
+WITH sampled AS (
   SELECT s.system,
          s.pfxcpuad AS cpu,
-         sum(s.seconds) AS seconds,
-         sum(s.plsmvb2g) AS moves,
-         sum(s.plsstlfr) AS steals,
-         sum(s.plsalemp) AS list_empty
+         s.seconds,
+         s.plsmvb2g AS moves,
+         s.plsstlfr AS steals,
+         s.plsalemp AS list_empty
   FROM interval.sytrsp AS s
   LEFT JOIN meta.run AS r ON r.run_id = $run AND r.system = s.system
   WHERE ($run = '' OR ends_within(s.interval_end, r.since, r.until))
@@ -20,7 +21,19 @@ WITH processor AS (
     AND ends_within(
       s.interval_end, CAST($since AS TIMESTAMP), CAST($until AS TIMESTAMP)
     )
-  GROUP BY ALL
+  WINDOW of_all AS (PARTITION BY s.system, s.interval_end)
+  QUALIFY count(s.plsmvb2g + s.plsstlfr + s.plsalemp) OVER of_all
+    = count(*) OVER of_all
+),
+processor AS (
+  SELECT system,
+         cpu,
+         sum(seconds) AS seconds,
+         sum(moves) AS moves,
+         sum(steals) AS steals,
+         sum(list_empty) AS list_empty
+  FROM sampled
+  GROUP BY system, cpu
 )
 SELECT system,
        cpu,

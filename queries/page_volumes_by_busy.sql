@@ -20,37 +20,42 @@ WITH chosen AS (
 ),
 space AS (
   SELECT system,
-         s.rdevdev,
-         max(s.calvser) AS volume,
-         sum(s.seconds) AS seconds,
-         sum(s.expctprd) AS pages_read,
-         sum(s.expctpwr) AS pages_written,
-         avg(100 * s.cpvalocd / nullif(s.calpage, 0)) AS slots_used
-  FROM interval.stoasp AS s
+         a.device,
+         arg_max(a.volser, a.interval_end) AS volume,
+         sum(a.page_reads)
+           / nullif(sum(a.seconds) FILTER (a.page_reads IS NOT NULL), 0)
+           AS read_rate,
+         sum(a.page_writes)
+           / nullif(sum(a.seconds) FILTER (a.page_writes IS NOT NULL), 0)
+           AS write_rate,
+         sum(a.used_slots * a.seconds)
+           / nullif(sum(a.slots * a.seconds)
+                      FILTER (a.used_slots IS NOT NULL), 0) AS slots_used
+  FROM dasd_system_areas_by_type AS a
   JOIN chosen USING (system, interval_end)
-  WHERE s.calpage > 0
-  GROUP BY ALL
+  WHERE a.area_type LIKE 'PAGE%'
+  GROUP BY system, a.device
 ),
-device AS (
+disk AS (
   SELECT system,
-         d.rdevdev,
+         d.device,
+         sum(d.busy_seconds) AS busy_s,
          sum(d.seconds) AS seconds,
-         sum(d.scmfptim + d.scmddtim + d.scmcntim) * 128e-6 AS busy_s,
-         sum(d.scgcount) AS ios
-  FROM interval.ioddev AS d
+         sum(d.starts) AS ios
+  FROM dasd_by_activity AS d
   JOIN chosen USING (system, interval_end)
-  GROUP BY ALL
+  WHERE d.busy_seconds IS NOT NULL
+  GROUP BY system, d.device
 )
 SELECT system,
-       format('{:04X}', CAST(rdevdev AS INTEGER)) AS device,
+       format('{:04X}', CAST(device AS INTEGER)) AS device,
        volume,
-       round(100 * busy_s / nullif(device.seconds, 0), 1) AS busy_percent,
+       round(100 * busy_s / nullif(disk.seconds, 0), 1) AS busy_percent,
        round(1000 * busy_s / nullif(ios, 0), 1) AS service_ms,
-       round(pages_read / nullif(space.seconds, 0), 1) AS pages_read_per_s,
-       round(pages_written / nullif(space.seconds, 0), 1)
-         AS pages_written_per_s,
-       round(slots_used, 0) AS slots_used_percent
+       round(read_rate, 1) AS pages_read_per_s,
+       round(write_rate, 1) AS pages_written_per_s,
+       round(100 * slots_used, 0) AS slots_used_percent
 FROM space
-LEFT JOIN device USING (system, rdevdev)
+LEFT JOIN disk USING (system, device)
 ORDER BY busy_percent DESC NULLS LAST, system, device
 LIMIT $top;

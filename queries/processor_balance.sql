@@ -13,9 +13,11 @@ WITH processor AS (
          arg_max(p.cpu_type, p.interval_end) AS cpu_type,
          bool_or(p.is_master) AS is_master,
          100 / 4096e6 * sum(p.busy_tod) / nullif(sum(p.seconds), 0) AS total,
-         100 / 4096e6 * sum(p.emulation_tod) / nullif(sum(p.seconds), 0)
+         100 / 4096e6 * sum(p.emulation_tod)
+           / nullif(sum(p.seconds) FILTER (p.emulation_tod IS NOT NULL), 0)
            AS emulation,
-         100 / 4096e6 * sum(p.wait_tod) / nullif(sum(p.seconds), 0) AS wait,
+         100 / 4096e6 * sum(p.wait_tod)
+           / nullif(sum(p.seconds) FILTER (p.wait_tod IS NOT NULL), 0) AS wait,
          sum(p.seconds) AS measured_s
   FROM processors_by_time AS p
   LEFT JOIN meta.run AS r ON r.run_id = $run AND r.system = p.system
@@ -24,6 +26,7 @@ WITH processor AS (
     AND ends_within(
       p.interval_end, CAST($since AS TIMESTAMP), CAST($until AS TIMESTAMP)
     )
+    AND p.busy_tod IS NOT NULL
   GROUP BY p.system, p.cpu
 )
 SELECT system,

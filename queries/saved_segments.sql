@@ -18,8 +18,12 @@ WITH segment AS (
          arg_max(s.ascctprs, s.interval_end) AS resident_below,
          arg_max(s.ascctprg, s.interval_end) AS resident_above,
          arg_max(s.ascctpgs, s.interval_end) AS on_dasd,
-         sum(s.asccspgr) AS reads,
-         sum(s.asccspst) AS steals
+         sum(s.asccspgr)
+           / nullif(sum(s.seconds) FILTER (s.asccspgr IS NOT NULL), 0)
+           AS read_rate,
+         sum(s.asccspst)
+           / nullif(sum(s.seconds) FILTER (s.asccspst IS NOT NULL), 0)
+           AS steal_rate
   FROM interval.stoshr AS s
   LEFT JOIN meta.run AS r ON r.run_id = $run AND r.system = s.system
   WHERE ($run = '' OR ends_within(s.interval_end, r.since, r.until))
@@ -39,8 +43,8 @@ SELECT system,
        resident_below AS resident_pages_below_2g,
        resident_above AS resident_pages_above_2g,
        on_dasd AS dasd_pages,
-       round(reads / nullif(seconds, 0), 2) AS page_reads_per_s,
-       round(steals / nullif(seconds, 0), 2) AS steals_per_s,
+       round(read_rate, 2) AS page_reads_per_s,
+       round(steal_rate, 2) AS steals_per_s,
        round(seconds, 1) AS measured_s
 FROM segment
 ORDER BY shared_users + exclusive_users DESC NULLS LAST, system, segment

@@ -299,7 +299,7 @@ def _watch(
         definition = find_report(names[0])
         if definition.lines is not Lines.TIME and definition.keys:
             raise no_times
-    last = None
+    last, told = None, set[str]()
     for _ in store_at(store).changes():
         with opened(store) as connection:
             try:
@@ -313,6 +313,10 @@ def _watch(
         if text := lines_after(result, last, out.format, screen):
             out.write(text)
             sys.stdout.flush()
+            kinds = {re.sub(r"[0-9,]+", "", note): note for note in result.marks}
+            for kind in kinds.keys() - told:
+                say(f"* {kinds[kind]}", err=True)
+            told = {*kinds}
             last = max(result.table.column(TIME).to_pylist())
             options["since"] = max(filter(None, (options["since"], last - BEFORE)))
 

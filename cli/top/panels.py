@@ -47,7 +47,7 @@ class Lines:
         heads: of the columns. cells: (columns,) texts of each. values: what these print.
         keys: names of the objects, by line; none if these are no objects.
         names: of the columns.
-        notes: what is missing.
+        notes: what is missing. marks: those of them that are about figures that are shown.
     """
 
     heads: Sequence[str] = ()
@@ -56,6 +56,13 @@ class Lines:
     keys: Sequence[Any] = ()
     names: Sequence[str] = ()
     notes: Sequence[str] = ()
+    marks: Sequence[str] = ()
+
+    @property
+    def first(self) -> Mapping[str, str]:
+        """The first line: what each figure is called, and its text; empty without lines."""
+        texts = (texts[0].as_py() for texts in self.cells)
+        return dict(zip(self.heads, texts, strict=True))
 
     def chosen(self, text: str, sort: str | None, *, is_reversed: bool = False) -> Lines:
         """The lines whose first column has a text, in another order: the greatest first.
@@ -110,19 +117,17 @@ class Watched:
             midnight = datetime.combine(max(days), datetime.min.time())
             return intervals_since(connection, self.system, midnight - REACH)
 
-    def both(self, name: str, interval: Interval) -> tuple[Lines, Mapping[str, str]]:
+    def both(self, name: str, interval: Interval) -> tuple[Lines, Lines]:
         """The lines of a subject in an interval, and the system's, asked at the same time."""
         with ThreadPoolExecutor(1) as aside:
             line = aside.submit(self.line, interval)
             return self.subject(name, interval), line.result()
 
-    def line(self, interval: Interval) -> Mapping[str, str]:
-        """The system in an interval: what each figure is called, and its text."""
+    def line(self, interval: Interval) -> Lines:
+        """The line of the system in an interval, if it has one."""
         with self._of_line.current() as connection, suppress(NothingToReportError):
-            lines = lines_of(self._report(connection, SYSTEM, interval.begin, interval.end))
-            texts = (texts[0].as_py() for texts in lines.cells)
-            return dict(zip(lines.heads, texts, strict=True))
-        return {}
+            return lines_of(self._report(connection, SYSTEM, interval.begin, interval.end))
+        return Lines()
 
     def subject(self, name: str, interval: Interval) -> Lines:
         """The lines of a subject in an interval."""
@@ -213,4 +218,4 @@ def lines_of(result: ReportResult) -> Lines:
     follows = [*result.report.follows.values()]
     keys = result.table.column(follows[0]).to_pylist() if len(follows) == 1 else ()
     names = [column.name for column in columns]
-    return Lines(heads, cells, result.table, keys, names, result.notes)
+    return Lines(heads, cells, result.table, keys, names, result.notes, result.marks)

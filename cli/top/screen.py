@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -31,13 +31,18 @@ class Shown:
     Attributes:
         interval: None before the first one.
         number: of the interval, from the first one of the day, and how many there are.
-        line: the system in it: what each figure is called, and its text.
+        line: that of the system in it.
     """
 
     interval: Interval | None
     lines: Lines
     number: tuple[int, int] = (0, 0)
-    line: Mapping[str, str] = field(default_factory=dict)
+    line: Lines = field(default_factory=Lines)
+
+    @property
+    def notes(self) -> list[str]:
+        """The notes of the subject and of the system's line."""
+        return list(dict.fromkeys((*self.lines.notes, *self.line.notes)))
 
 
 class LinesTable(DataTable[Text]):
@@ -187,7 +192,7 @@ class TopScreen(App[None]):
         heads = dict(zip(names, lines.heads, strict=True))
         order = f"by {heads[sort]}{' (turned)' if self._is_reversed else ''}" if sort else ""
         narrowed = f"/{self._filter}" if self._filter else ""
-        notes = f"{counted(len(lines.notes), 'note')} (n)" if lines.notes else ""
+        notes = f"{counted(len(shown.notes), 'note')} (n)" if shown.notes else ""
         paused = "PAUSED" if self._is_paused else ""
         count = counted(len(lines.cells[0]) if lines.cells else 0, "line")
         parts = [self._subject, count, order, narrowed, notes, paused, self._said]
@@ -198,7 +203,7 @@ class TopScreen(App[None]):
         interval, (number, count) = self.shown.interval, self.shown.number
         if interval is None:
             return f"{self._watched.system or 'no system'}  nothing yet"
-        (_, end), *figures = [*self.shown.line.items()] or [("", clock(interval.end))]
+        (_, end), *figures = [*self.shown.line.first.items()] or [("", clock(interval.end))]
         at = f"{self._watched.system}  {end}  interval {number} of {count}"
         texts, width = [], 0
         for head, value in figures:
@@ -272,9 +277,9 @@ class TopScreen(App[None]):
         self.push_screen(Sheet(title, content))
 
     def action_notes(self) -> None:
-        """Show the notes of the subject."""
-        if self.shown.lines.notes:
-            self._open(self._subject, "\n".join(self.shown.lines.notes))
+        """Show the notes of the subject and of the system."""
+        if self.shown.notes:
+            self._open(self._subject, "\n".join(self.shown.notes))
 
     def on_data_table_row_selected(self, event: LinesTable.RowSelected) -> None:
         """Show an object over time."""

@@ -116,16 +116,23 @@ def _print(watched: Watched, top: int, form: str) -> None:
     if form == "json":
         about = {"system": watched.system, "begin": last.begin, "interval_end": last.end}
         parts = {name: _document(lines, top) for name, lines in subjects.items()}
-        document = {"schema_version": 1, **about, "line": line, **parts}
+        of_line = {"line": line.first, "notes": [*line.notes]}
+        document = {"schema_version": 1, **about, **of_line, **parts}
         say(json.dumps(document, default=str))
         return
-    items = (f"{head}: {value}".replace(" ", NO_BREAK) for head, value in line.items())
+    items = (f"{head}: {value}".replace(" ", NO_BREAK) for head, value in line.first.items())
     text = textwrap.fill(", ".join((str(watched.system), *items)), LINE)
-    say(text.replace(NO_BREAK, " "))
+    for row in (text.replace(NO_BREAK, " "), *_marks(line)):
+        say(row)
     for name, lines in subjects.items():
         say(f"\n{name}")
         for row in _rows(lines, top):
             say(row)
+
+
+def _marks(lines: Lines) -> list[str]:
+    """What is not known of figures, as lines of text."""
+    return [textwrap.fill(f"* {note}", LINE, subsequent_indent="  ") for note in lines.marks]
 
 
 def _rows(lines: Lines, top: int) -> list[str]:
@@ -140,7 +147,8 @@ def _rows(lines: Lines, top: int) -> list[str]:
         pa.concat_arrays([pa.array([head, ""]), texts.slice(0, top)])
         for head, texts in zip(lines.heads, lines.cells, strict=True)
     ]
-    return text_lines(blocks, [n == 0 for n in range(len(blocks))], [1] * len(blocks))
+    rows = text_lines(blocks, [n == 0 for n in range(len(blocks))], [1] * len(blocks))
+    return [*rows, *_marks(lines)]
 
 
 def _document(lines: Lines, top: int) -> dict[str, Any]:

@@ -109,7 +109,7 @@ class Flows(NamedTuple):
 
 _MOST_PATHS = 8
 """Channel paths to a device."""
-_OF_DISKS = ("slow", "full", "path-off", "path-on")
+_OF_DISKS = ("slow", "full", "path-off", "path-on", "volume")
 """Kinds of events of volumes and their paths."""
 
 
@@ -118,7 +118,7 @@ class Volumes:
 
     Attributes:
         group: (volumes,) index of the volume's group.
-        serials: (volumes,) the group's prefix and a number, six characters.
+        serials: (volumes,) the group's prefix and a number, six characters; those at the begin.
         is_page, is_spool, is_cp: (volumes,) whether CP pages there, spools there, does either.
         spool_used: (volumes,) spool slots in use.
         device_types, device_models, unit_types, unit_models: (volumes,) in the format of RDEV: two
@@ -229,6 +229,14 @@ class Volumes:
         """(volumes,) a bit for each channel path that is there at a moment, from the left."""
         masks: I64 = (self.paths_at(at) * (0x80 >> np.arange(_MOST_PATHS))).sum(axis=1)
         return masks
+
+    def serials_at(self, at: int) -> npt.NDArray[np.str_]:
+        """(volumes,) serials of those that are mounted at a moment."""
+        serials = self.serials.copy()
+        for each in self._disk_events:
+            if each.kind == "volume" and moment(each.at_s) <= at:
+                serials[self.devices == int(each.device, 16)] = each.name
+        return serials
 
     def times_of_io(self, interval: int) -> tuple[F64, F64]:
         """(volumes,) time of an I/O, 128 us; (3, volumes) its shares as `parts`.

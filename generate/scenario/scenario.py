@@ -313,7 +313,7 @@ _OfMachine = Literal["attach", "detach", "storage-add", "area-add"]
 _Session = Literal["logoff", "logon", "runaway"]
 _OfLinux = Literal["process-start", "process-end", "mount", "unmount"]
 _OfPartition = Literal["partition-off", "partition-on", "weight", "cap", "uncap"]
-_OfDisks = Literal["slow", "full", "path-off", "path-on"]
+_OfDisks = Literal["slow", "full", "path-off", "path-on", "volume"]
 _OfCp = Literal["contention"]
 _OfUsers = Literal[_Session, _OfGuest, _OfLinux]
 EventKind = Literal[
@@ -327,8 +327,8 @@ class Event(Table, frozen=True):
 
     `lasts_s` is its length. `users` are user ids or patterns ("LINUX00*"). `processor` is
     a core where cores have several threads, and the address of a virtual one in events of users.
-    `name` is the command of a process, the directory of a file system, a partition, a channel path
-    or a lock. `factor` multiplies the service time of a device.
+    `name` is the command of a process, the directory of a file system, a partition, a channel path,
+    a lock or the serial of a volume. `factor` multiplies the service time of a device.
     """
 
     kind: EventKind

@@ -61,9 +61,9 @@ class Subject:
         """The metrics that are judged."""
         return tuple(metric for metric in self.metrics if metric.name not in self.states)
 
-    def is_known(self, metric: Metric) -> str:
-        """SQL condition on a row: no doubt concerns a metric."""
-        if record := self.rests.get(metric.name):
+    def is_known(self, metric: str) -> str:
+        """SQL condition on a row, or on a roll-up of rows: no doubt concerns a metric."""
+        if record := self.rests.get(metric):
             return f"NOT coalesce(contains(doubts, '{record}'), false)"
         return "doubts IS NULL"
 
@@ -138,7 +138,7 @@ def read_rows(
     """
     values = {metric.name: metric for metric in subject.metrics} | subject.settings
     columns = ", ".join(
-        f"CASE WHEN {subject.is_known(metric)} THEN CAST({name} AS DOUBLE)"
+        f"CASE WHEN {subject.is_known(metric.name)} THEN CAST({name} AS DOUBLE)"
         f" * {metric.scale} END AS {name}"
         for name, metric in values.items()
     )

@@ -14,6 +14,7 @@ import pyarrow as pa
 from ...core.errors import CpmonError, NothingToReportError, nearest, unknown_of_many
 from ...core.text import counted
 from ...store.connection import Connection, levels_of, table_of
+from ..explain.series import subjects
 from ..metrics.metric import FIGURES, TIME, MetricKind, ReportColumn
 from ..metrics.report_set import Lines, Report, reports
 from ..metrics.rollups import amount_of, known_of, rollup_of, sum_of, time_of
@@ -117,10 +118,12 @@ def kept_hours(
     where, values = source.where(span)
     value = _over_objects(column) if is_total else possible_sql(column, definition, source)
     begin = f"timezone('{zone.key}', timezone('UTC', {TIME} - INTERVAL 1 HOUR))"
+    subject = next((each for each in subjects() if each.name == definition.reduction), None)
+    known = subject.is_known(column.name) if subject else "doubts IS NULL"
     table = table_of(
         con,
         f"SELECT {TIME}, CAST({value} AS DOUBLE) AS value, max(seconds) AS seconds,"
-        f" epoch_us({begin}) // {HOUR_US} AS hour, CAST(sum(doubted) AS BIGINT) AS doubted,"
+        f" epoch_us({begin}) // {HOUR_US} AS hour, bool_and({known}) AS known,"
         f" count(*) AS objects, max(intervals) AS intervals, min(begins) AS begins,"
         f" max(ends) AS ends, CAST({f'max({per})' if per else 'NULL'} AS DOUBLE) AS per"
         f" FROM {source.relation} WHERE {where} GROUP BY {TIME} ORDER BY {TIME}",
@@ -146,7 +149,7 @@ def kept_hours(
             remedy=f"name one{options and f' with {options}'}, or forecast another metric",
         )
     part = table["seconds"].to_numpy() < MEASURED_S
-    doubt = (table["doubted"].to_numpy() > 0) & ~part
+    doubt = ~table["known"].to_numpy() & ~part
     blank = np.isnan(table["value"].to_numpy(zero_copy_only=False)) & ~part & ~doubt
     reasons = {
         "less than three quarters measured, as around restarts and gaps": part,

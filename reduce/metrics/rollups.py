@@ -101,7 +101,8 @@ class Rollup:
     @property
     def _doubts(self) -> Mapping[str, str]:
         """Columns about unknown values in the span, aggregated over all of its rows."""
-        doubts = {"doubted": "count(doubts)", "doubts": "all_doubts(doubts)"}
+        kinds = "string_agg(DISTINCT doubts, ', ' ORDER BY doubts)"
+        doubts = {"doubted": "count(doubts)", "doubts": kinds}
         return doubts if self.has_doubts else {}
 
     def _grouped(self, columns: Mapping[str, str], relation: str) -> str:

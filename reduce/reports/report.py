@@ -108,6 +108,11 @@ class ReportResult:
         return table
 
     @property
+    def marks(self) -> list[str]:
+        """The notes that are about figures shown."""
+        return [note for note in self.notes if note not in self.background]
+
+    @property
     def summaries(self) -> list[tuple[str, dict[str, float | None]]]:
         """The mean and total lines that the report has: name, and column -> value."""
         lines = [("Mean", self.mean if self.lines is Lines.TIME else {}), ("Total", self.total)]

@@ -8,7 +8,7 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from datetime import datetime
 from pathlib import Path
 
@@ -41,14 +41,14 @@ class Remembered(Watched):
     def __init__(self, store: Store) -> None:
         super().__init__(store, Settings())
         self._subjects: dict[tuple[str, datetime], Lines] = {}
-        self._lines: dict[datetime, Mapping[str, str]] = {}
+        self._lines: dict[datetime, Lines] = {}
         self._all: list[Interval] = []
 
     def intervals(self) -> list[Interval]:
         self._all = self._all or super().intervals()
         return self._all
 
-    def line(self, interval: Interval) -> Mapping[str, str]:
+    def line(self, interval: Interval) -> Lines:
         if interval.end not in self._lines:
             self._lines[interval.end] = super().line(interval)
         return self._lines[interval.end]

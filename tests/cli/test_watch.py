@@ -8,10 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from cpmon.batch.figures import figures
 from cpmon.cli.main import Status
+from cpmon.ingest import ingest
 from cpmon.ingest.following import Follower
-from cpmon.store import Store
+from cpmon.reduce.reductions.reductions import reductions
+from cpmon.reduce.reports.report import report
+from cpmon.store import Store, connect
 from tests.cli.answer import Cpmon
+from tests.dumps import dump, fields, interval
 from tests.ingest.test_following import live, sets
 
 REPORT = ("report", "user_resource_util", "--user", "ALICE", "--store")
@@ -67,3 +72,28 @@ def test_a_store_tells_of_what_lands(store: Store):
     with Follower(store, "a.mon") as follower:
         assert len([*follower.follow(live(*sets(1)))]) == 1
     next(looks)
+
+
+def test_lower_bounds_are_told_wherever_last_intervals_are(
+    cpmon: Cpmon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """ALICE begins anew in the last interval, which no event tells."""
+    times = [10**10, 2 * 10**10, 10**9]
+    parts = [
+        interval(60 * n, fields("mtrsys", 60 * n, systmid="VMTEST"))
+        if n == 0
+        else interval(60 * n, fields("useact", 60 * n, vmduser="ALICE", vmdttime=times[n - 1]))
+        for n in range(4)
+    ]
+    (tmp_path / "a.mon").write_bytes(dump(*parts))
+    store = Store(tmp_path / "perf", create=True)
+    ingest(tmp_path / "a.mon", store)
+    monkeypatch.setattr(Store, "changes", lambda _store: iter([None]))
+    said = "USEACT began anew"
+
+    assert said in cpmon(*REPORT, store.root, "--watch").err
+    assert said in cpmon("top", "--store", store.root, "--once").text
+    with connect(store, reductions()) as connection:
+        result = report(connection, "user_resource_util")
+    families = {each.name: each for each in figures("user", result, 1)}
+    assert any(said in each.labels["note"] for each in families["cpmon_note"].samples)

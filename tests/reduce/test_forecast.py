@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pyarrow.compute as pc
@@ -11,10 +12,13 @@ import pytest
 
 from cpmon.config import Settings
 from cpmon.core.errors import CpmonError, NothingToReportError
+from cpmon.ingest import ingest
 from cpmon.reduce.engine.reducing import reduce
 from cpmon.reduce.forecast import Forecast, forecast
+from cpmon.reduce.forecast.hours import find_metric, kept_hours
 from cpmon.reduce.forecast.trend import MONDAY, WEEK_HOURS, Fit, Paths, fit_hours, simulate
 from cpmon.reduce.reductions.reductions import reductions
+from cpmon.reduce.reports.report_sql import Span
 from cpmon.store import Store, connect
 from cpmon.store.results.retention import plan, prune, retention
 from tests.dumps import dump, fields, interval
@@ -275,3 +279,38 @@ def test_days_that_were_not_reduced_are_counted(store: Store):
 def test_what_cannot_be_forecast_is_refused(store: Store, options: dict[str, object], problem: str):
     with pytest.raises(CpmonError, match=problem):
         told(store, **options)
+
+
+def test_only_hours_of_figures_that_rest_on_a_doubted_record_are_left_out(tmp_path: Path):
+    """A count of SYTUSR falls in one hour: of processors all hours are known."""
+    clock = 3600 * 4_096_000_000 // 2
+    parts = [
+        interval(
+            n * 3600,
+            *([fields("mtrsys", 0, systmid="VMTEST")] if n == 0 else []),
+            fields("sytprp", n * 3600, pfxcpuad=0, pfxutime=n * clock),
+            fields(
+                "sytusr",
+                n * 3600,
+                sysusrs=3,
+                caluptct=100 * n - 990 * (n >= 10),
+                calupnct=10 * n,
+                caluptrv=n * clock,
+                calupntr=n * clock,
+            ),
+        )
+        for n in range(20)
+    ]
+    (tmp_path / "x.mon").write_bytes(dump(*parts))
+    store = Store(tmp_path / "perf", create=True)
+    ingest(tmp_path / "x.mon", store)
+    reduce(store, ["system_summary_by_time"], Settings())
+    used = {}
+    with connect(store, reductions()) as con:
+        for metric in ("total_util", "response_s"):
+            definition, column = find_metric(metric, None, {})
+            found = kept_hours(
+                con, definition, column, Span("VMTEST"), ZoneInfo("UTC"), is_total=False
+            )
+            used[metric] = len(found.hours)
+    assert used["response_s"] == used["total_util"] - 1

@@ -270,9 +270,11 @@ def _hold_presence(
 ) -> None:
     """Hold that an object is new, or gone: it did not exist in the baseline, or at the end."""
     assert found.baseline is not None
-    name = line.object.split(" ")[1]
+    name, *volume = line.object.split(" ")[1:3]
     key = figure.keys.split()[0]
     own = pl.col(key) == _as_key(key, pl.lit(name))
+    if key == "device":  # another volume at a device is another object
+        own &= pl.col("volser").is_in(volume)
     scope, end = found.baseline.scope, pl.col("interval_end")
     inside = (end > scope.since) & (end <= scope.until)
     if line.presence == "gone":

@@ -85,7 +85,7 @@ class Wrong(NamedTuple):
     true: float | None
     why: str = "wrong"
     slack: float = 0.0
-    """What integers of sessions that ended may lack."""
+    """What integers of sessions that ended, and stamps in whole seconds, may lack."""
 
     @property
     def text(self) -> str:
@@ -105,10 +105,21 @@ class Outcome:
     unknown: list[Wrong] = field(default_factory=list)
     """Figures of lines that an event touches, which are blank or marked."""
 
-    def add(self, found: Wrong, column: ReportColumn, *, whole: bool, doubted: bool) -> None:
-        """Count a figure that a column says; `whole`: no event touches it."""
+    def add(
+        self,
+        found: Wrong,
+        column: ReportColumn,
+        *,
+        whole: bool,
+        doubted: bool,
+        told: bool = False,
+    ) -> None:
+        """Count a figure that a column says.
+
+        `whole`: no event touches it; `told`: one does, but the records suffice to know it.
+        """
         verdict = _verdict(found, column, doubted=doubted)
-        self.counts["whole" if whole else "touched", verdict] += 1
+        self.counts["whole" if whole else "told" if told else "touched", verdict] += 1
         if verdict == "wrong":
             self.wrong.append(found)
         elif verdict in ("blank", "marked") and found.true is not None:
@@ -213,12 +224,16 @@ def expected(truth: Truth, figure: Figure, times: list[str]) -> pl.DataFrame | N
     if figure.truth not in truth:
         return None
     keys = [*times, *figure.keys.split()]
-    rows = truth[figure.truth].join(_whole(truth, figure), on="interval_end", how="left")
-    own = pl.col("in_dump")
-    if figure.truth in OWN:
-        own = own & _is_whole(rows)
+    rows = truth[figure.truth]
+    for name, told in (("whole", False), ("told", True)):
+        rows = rows.join(_whole(truth, figure, told=told), on="interval_end", how="left")
+        own = pl.col("in_dump") & pl.col("rests").fill_null(True)
+        if figure.truth in OWN:
+            own = own & _is_whole(rows, told=told)
+            if figure.kind == "latest":
+                own = own & _is_told(rows)
+        rows = rows.with_columns(own.alias(name)).drop("rests")
     rows = rows.with_columns(
-        whole=own & pl.col("rests").fill_null(True),
         there=pl.col("exists_s") > 0 if "exists_s" in rows.columns else pl.lit(True),
         value=pl.sql_expr(figure.value).cast(pl.Float64),
         per=pl.sql_expr(figure.per or "1").cast(pl.Float64),
@@ -231,6 +246,8 @@ def expected(truth: Truth, figure: Figure, times: list[str]) -> pl.DataFrame | N
     if "ended" in rows.columns and rows.select(pl.sql_expr(figure.value)).dtypes[0].is_integer():
         cut = pl.col("ended").sum()
         cut = cut / per.sum() if figure.kind == "ratio" else cut
+    if figure.truth == "processes" and figure.kind == "ratio":  # stamped in whole seconds
+        cut = value.sum() / per.sum() ** 2
     true = {
         "ratio": value.sum() / pl.when(per.sum() != 0).then(per.sum()),
         "level_ratio": (value * weight).sum()
@@ -240,13 +257,19 @@ def expected(truth: Truth, figure: Figure, times: list[str]) -> pl.DataFrame | N
         "latest": value.sort_by("interval_end").last(),
     }[figure.kind]
     return rows.group_by(keys or [pl.lit(1).alias("one")]).agg(
-        true.alias("true"), pl.col("whole").all(), slack=cut.cast(pl.Float64)
+        true.alias("true"), pl.col("whole").all(), pl.col("told").all(), slack=cut.cast(pl.Float64)
     )
 
 
-def _is_whole(rows: pl.DataFrame) -> pl.Expr:
-    """Whether an object is there, sampled and measured all of the time, without a change."""
+def _is_whole(rows: pl.DataFrame, *, told: bool = False) -> pl.Expr:
+    """Whether an object is there, sampled and measured all of the time, without a change.
+
+    `told`: or whether records tell all that it did, as of users, who log on with counts of 0 and
+    log off with totals.
+    """
     whole = pl.col("at_begin") & pl.col("at_end") & (pl.col("ended") == 0)
+    if told and "processors_change" in rows.columns:
+        whole = pl.lit(True)
     for name, condition in (
         ("sampled", pl.col("sampled")),
         ("measured_s", pl.col("measured_s") == pl.col("exists_s")),
@@ -260,19 +283,30 @@ def _is_whole(rows: pl.DataFrame) -> pl.Expr:
     return whole
 
 
-def _whole(truth: Truth, figure: Figure) -> pl.DataFrame:
+def _is_told(rows: pl.DataFrame) -> pl.Expr:
+    """Whether no session began where its record is lost, so that settings of users are known."""
+    if "userid" not in rows.columns:
+        return pl.lit(True)
+    untold = (pl.col("begun") > 0) & ~pl.col("in_dump")
+    return ~untold.cum_max().over("userid", order_by="interval_end")
+
+
+def _whole(truth: Truth, figure: Figure, *, told: bool = False) -> pl.DataFrame:
     """`rests`, by interval: whether all objects of which a figure is a sum are whole, or absent."""
-    told, added = pl.col("suspended") == 0, pl.col("storage_added_mib") == 0
+    recorded, added = pl.col("suspended") == 0, pl.col("storage_added_mib") == 0
     if figure.kind == "latest" or "storage" in figure.rests_on:
-        told = told.cum_min()
+        recorded = recorded.cum_min()
     rests = truth["system"].sort("interval_end")
     rests = rests.select(
-        "interval_end", rests=told & added if "storage" in figure.rests_on else told
+        "interval_end", rests=recorded & added if "storage" in figure.rests_on else recorded
     )
     for kind in figure.rests_on.replace("storage", "").split():
         rows = truth[kind]
         absent = (pl.col("exists_s") == 0) & ~pl.col("at_begin") & ~pl.col("at_end")
-        whole = rows.group_by("interval_end").agg(own=(absent | _is_whole(rows)).all())
+        whole = absent | _is_whole(rows, told=told)
+        if "virtual_mib" in figure.value:
+            whole = whole & _is_told(rows)
+        whole = rows.with_columns(own=whole).group_by("interval_end").agg(pl.col("own").all())
         rests = rests.join(whole, on="interval_end").with_columns(
             rests=pl.col("rests") & pl.col("own")
         )
@@ -307,7 +341,8 @@ def compare(
         line = " ".join(str(row[key]) for key in keys)
         found = Wrong(world, shown.name, line, figure.column, row["printed"], row["true"])
         found = found._replace(slack=row["slack"] or 0.0)
-        outcome.add(found, column, whole=bool(row["whole"]), doubted=row["doubted"])
+        whole, told = bool(row["whole"]), bool(row["told"])
+        outcome.add(found, column, whole=whole, told=told, doubted=row["doubted"])
 
 
 def tolerance(column: ReportColumn, true: float) -> float:

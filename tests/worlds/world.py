@@ -24,19 +24,15 @@ interval_s = {seconds}
 high_frequency_s = 1.0
 events = ["monitor", "storage", "user", "processor", "io"]
 [machine]
-type = "{machine}"
+type = "{type}"
 model = "704"
 serial = "0A1B2C"
 processors = 3
 mode = "{mode}"
-dedicated = false
 physical_processors = 6
-[[partitions]]
-name = "OTHER"
-processors = 2
-busy_percent = 30.0
+{machine}
 [storage]
-central_mib = 1024
+{storage}
 churn_per_s = 0.002
 [[users]]
 name = "linux"
@@ -103,6 +99,43 @@ start = {start}Z
 """
 MACHINES = {"4.3.0": "2064", "5.2.0": "2094", "5.4.0": "2094", "6.4.0": "2827", "7.2.0": "3906"}
 
+_OTHER = '[[partitions]]\nname = "OTHER"\nprocessors = 2\nbusy_percent = 30.0\n'
+_MORE = """weight = 300
+[[partitions]]
+name = "THIRD"
+processors = 3
+busy_percent = 20.0
+weight = 50
+capped = true
+[[partitions]]
+name = "ALONE"
+processors = 1
+busy_percent = 50.0
+dedicated = true
+"""
+_TWO_TYPES = """processor_type = "IFL"
+[[partitions]]
+name = "OTHER"
+processors = 2
+busy_percent = 20.0
+processor_type = "CP"
+weight = 300
+"""
+_PLAIN = "central_mib = 1024"
+VARIANTS = {
+    "plain": (f"dedicated = false\n{_OTHER}", _PLAIN),
+    "threads": (f"dedicated = false\nthreads = 2\n{_OTHER}", _PLAIN),
+    "dedicated": (f"dedicated = true\n{_OTHER}{_MORE}", _PLAIN),
+    "capped": (f"dedicated = false\ncapped = true\nweight = 60\n{_OTHER}{_MORE}", _PLAIN),
+    "types": (
+        'dedicated = false\nprocessor_type = "IFL"\nother_processors = {CP = 4}\n'
+        f"{_OTHER}{_TWO_TYPES}",
+        _PLAIN,
+    ),
+    "expanded": (f"dedicated = false\n{_OTHER}", "central_mib = 700\nexpanded_mib = 512"),
+}
+"""Kinds of machines and storage by name; the others than `plain` are of partitions."""
+
 USERS = ("LINUX001", "LINUX002", "CMS00001", "CMS00002", "CMS00003", "SRV00001")
 LINUX = USERS[:2]
 DISKS = ("0B00", "0B01", "0B02")
@@ -120,16 +153,20 @@ class World:
     seed: int = 1
     events: tuple[Event, ...] = ()
     chosen: frozenset[str] = frozenset()
+    variant: str = "plain"
 
     @property
     def text(self) -> str:
         """Its scenario."""
+        machine, storage = VARIANTS[self.variant]
         head = SYSTEM.format(
             name=self.name,
             level=self.level,
             mode=self.mode,
             seed=self.seed,
-            machine=MACHINES[self.level],
+            type=MACHINES[self.level],
+            machine=machine,
+            storage=storage,
             intervals=INTERVALS,
             seconds=SECONDS,
             start=START.isoformat(),
@@ -295,6 +332,9 @@ KINDS = {
             "cpu_percent": 30,
         }
     ],
+    "volume": lambda r: [
+        {"kind": "volume", "at_s": _second(r), "device": r.choice(DISKS), "name": "OTHER1"}
+    ],
     "path": lambda r: _pair(r, "path-off", "path-on", name=r.choice(["1A", "3A"])),
     "interval": lambda r: [
         {"kind": "interval", "at_s": _inside(r), "interval_s": r.choice([30, 120])}
@@ -304,6 +344,9 @@ KINDS = {
     "ipl": lambda r: [{"kind": "ipl", "at_s": _second(r), "lasts_s": 60}],
 }
 """What can happen, by name."""
+
+_LEVELS = {"threads": ("6.4.0", "7.2.0"), "expanded": ("4.3.0", "5.2.0", "5.4.0")}
+"""CP levels of variants that not all have."""
 
 SINCE = {"park": "6.3.0", "storage": "5.4.0"}
 """CP level that first does it."""
@@ -324,5 +367,8 @@ def random_world(
             chosen.remove(apart[0])
     events = [event for kind in chosen for event in KINDS[kind](rng)]
     events.sort(key=lambda event: event["at_s"])
-    mode = rng.choice(["lpar", "basic"])
-    return World(f"W{seed}", level, mode, seed, tuple(events), frozenset(chosen))
+    mode, variant = rng.choice(["lpar", "basic"]), "plain"
+    if mode == "lpar":
+        able = [each for each in VARIANTS if each not in _LEVELS or level in _LEVELS[each]]
+        variant = random.Random(seed + 2).choice(["plain", *able])
+    return World(f"W{seed}", level, mode, seed, tuple(events), frozenset(chosen), variant)

@@ -78,9 +78,25 @@ def test_contention_is_of_one_lock():
             assert before == after
 
 
+def test_another_volume_is_that_of_later_samples_and_counters_go_on():
+    changed = hit(kind="volume", device="0701", name="NEW001")
+    serials = [
+        {r.data[36:42].decode("cp037") for r in changed.of(6, 3, n) if r.u2(200) == 0x701}
+        for n in range(5)
+    ]
+    assert serials == [{"USR002"}, {"USR002"}, {"NEW001"}, {"NEW001"}, {"NEW001"}]
+    for minute in range(4):
+        before, after = (
+            growth(dump, (6, 3), minute, slice(24, 28), SSCH) for dump in (office(), changed)
+        )
+        assert before == after
+
+
 @pytest.mark.parametrize(
     ("keys", "said"),
     [
+        ({"kind": "volume", "device": "0701", "name": "too long"}, "mounted"),
+        ({"kind": "volume", "device": "0501", "name": "NEW001"}, "pages or spools"),
         ({"kind": "slow", "device": "0999"}, "device"),
         ({"kind": "full", "device": "0700"}, "device"),
         ({"kind": "path-off", "name": "9A"}, "channel path"),
