@@ -216,6 +216,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return landed.root
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.asked)
 def test_the_first_lines_answer(question: Question, cpmon: Cpmon, store: Path):
     answer = cpmon("report", *shlex.split(question.command), "--store", store)

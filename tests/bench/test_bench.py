@@ -74,6 +74,7 @@ def test_only_the_dumps_are_removed(tmp_path: Path):
     assert list(tmp_path.iterdir()) == [other]
 
 
+@pytest.mark.slow
 def test_decoded_columns_equal_those_of_every_c_loop(work: list[Job], loops: Transpose):
     for job in work:
         decode.check_loops(job, loops)
@@ -148,6 +149,7 @@ def test_a_store_that_lacks_rows_is_noticed(dump: Path, tmp_path: Path):
         landing.check_same(tmp_path / "store", tmp_path / "tables")
 
 
+@pytest.mark.slow
 def test_generating_is_measured_in_a_process_of_its_own_and_leaves_nothing(tmp_path: Path):
     (section,) = generating.measure(tmp_path, [1, 2], 1)
     short, long = section.rows

@@ -80,6 +80,7 @@ def test_columns_are_chosen_in_any_case_and_lines_sorted_by_others(rows: Any):
         assert [line["userid"] for line in lines] == [line["userid"] for line in every[:2]]
 
 
+@pytest.mark.slow
 def test_a_total_over_systems_is_of_sums_alone(cpmon: Cpmon, rows: Any, fleet: Path):
     words = ("report", UTIL, "--system", "*", "--columns", "cpu_util,cpu_s", "--store", fleet)
     (total,) = (line for line in cpmon(*words).text.splitlines() if line.startswith("Total"))

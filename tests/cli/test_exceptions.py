@@ -86,6 +86,7 @@ def test_a_guest_that_loops_is_found_with_the_record_that_says_so(loop: Path, cp
     assert row["worst_interval"][:16].replace("T", " ") in shown
 
 
+@pytest.mark.slow
 def test_a_loop_is_found_in_a_span_that_is_shorter_than_the_rule_asks_for(
     loop: Path, cpmon: Cpmon
 ) -> None:

@@ -60,6 +60,7 @@ def test_an_export_replaces_the_one_before(cpmon: Cpmon, store: Path, tmp_path: 
     assert names == [("processors_by_time",)]
 
 
+@pytest.mark.slow
 def test_patterns_take_the_records_that_have_landed(cpmon: Cpmon, store: Path, tmp_path: Path):
     words = ("--store", store, "--parquet", tmp_path / "files")
     assert cpmon("store", "export", "interval.syt*", "MONITOR.*", *words).status is Status.DONE

@@ -357,6 +357,7 @@ def test_a_query_that_is_interrupted_stops_and_gives_130(perf: Path, start_s: fl
         assert process.stderr and b"Traceback" not in process.stderr.read()
 
 
+@pytest.mark.slow
 def test_a_second_interrupt_ends_a_command_at_once(perf: Path, start_s: float):
     """DuckDB hears an interrupt between two blocks of rows; one call for a row may take longer."""
     deaf = "select levenshtein(repeat('a', 300000), repeat('b', 300000))"

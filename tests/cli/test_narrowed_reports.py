@@ -211,6 +211,7 @@ def test_a_line_has_the_maximum_of_its_intervals_and_its_time(rows: Any, cpmon: 
         assert cpmon("report", UTIL, "--with", wrong, "--store", lab).status is Status.USAGE
 
 
+@pytest.mark.slow
 def test_a_week_of_objects_comes_from_roll_ups(cpmon: Cpmon, lab: Path, tmp_path: Path):
     store = tmp_path / "store"
     shutil.copytree(lab, store)

@@ -158,6 +158,7 @@ def test_a_report_is_listed_printed_and_followed(site: Path, cpmon: Cpmon):
     assert "Total     30.0" in printed and "Moves" in printed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_it_is_reduced_and_rolled_up_by_any_process(site: Path, cpmon: Cpmon, jobs: int):
     answer = cpmon("reduce", "moves", "--jobs", jobs)

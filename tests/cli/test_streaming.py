@@ -40,6 +40,7 @@ def peak_of(words: list[str], report: Path) -> subprocess.Popen[bytes]:
 QUICK = ("table", "json")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "form", [pytest.param(f, marks=() if f in QUICK else pytest.mark.slow) for f in FORMATS]
 )

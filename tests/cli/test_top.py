@@ -126,6 +126,7 @@ def test_it_shows_the_users_of_the_last_interval(lab: Remembered):
     drive(lab, act)
 
 
+@pytest.mark.slow
 def test_arrows_go_through_time_and_space_pauses(lab: Remembered):
     async def act(app: TopScreen, pilot: Pilot[None]) -> None:
         await pressed(app, pilot, "left")
@@ -151,6 +152,7 @@ def test_what_lands_is_shown_when_it_lands(grows: Store):
     drive(Watched(grows, Settings()), act)
 
 
+@pytest.mark.slow
 def test_keys_choose_sort_and_filter(perf: Path):
     async def act(app: TopScreen, pilot: Pilot[None]) -> None:
         users = [row[0] for row in texts(app)]
@@ -235,6 +237,7 @@ def test_screens_of_eighty_columns(small_lab: Path, golden: Golden):
         drive(Watched(store, Settings()), act)
 
 
+@pytest.mark.slow
 def test_a_source_is_shown_without_a_store(
     cpmon: Cpmon, small_lab: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

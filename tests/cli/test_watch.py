@@ -38,6 +38,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return store.root
 
 
+@pytest.mark.slow
 def test_lines_come_one_by_one_below_one_heading(cpmon: Cpmon, place: Path):
     watched = cpmon(*REPORT, place, "--watch").text
     whole = cpmon(*REPORT, place).text

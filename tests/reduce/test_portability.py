@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import duckdb
+import pytest
 
 from cpmon.reduce.reductions.reductions import reductions
 
@@ -15,6 +16,7 @@ def test_the_select_alone_names_its_columns_as_documented(
         assert columns == [column.name for column in reduction.columns], reduction.name
 
 
+@pytest.mark.slow
 def test_no_column_of_ours_has_a_type_that_engines_disagree_on(
     laboratory: duckdb.DuckDBPyConnection,
 ) -> None:

@@ -111,6 +111,7 @@ def test_pages_below_another_folder_have_an_index(tried: Attempt, site: Site):
     assert (site.folder / "out" / "pages" / "index.html").is_file()
 
 
+@pytest.mark.slow
 @tries("quarantine-failed")
 def test_a_quarantine_that_can_be_written_takes_the_file(tried: Attempt, site: Site):
     """A file in the place of its folder stands for rights: to root nothing is forbidden."""
@@ -126,6 +127,7 @@ def test_a_quarantine_that_can_be_written_takes_the_file(tried: Attempt, site: S
     assert (site.folder / "bad" / "letter.mon").exists() and not letter.exists()
 
 
+@pytest.mark.slow
 @tries("quarantine-failed")
 def test_a_file_that_cannot_leave_the_inbox_leaves_no_copies_in_quarantine(
     tried: Attempt, site: Site, monkeypatch: pytest.MonkeyPatch

@@ -23,6 +23,7 @@ def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @tries("definition-unreadable")
 @tries("definition-name-taken")
 @tries("metric-expression-wrong")

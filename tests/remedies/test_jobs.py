@@ -111,6 +111,7 @@ def test_what_fits_into_memory_is_done(tried: Attempt):
     assert tried.returns(lambda: dict(Processes(1).run(work.die, [2])))[0].result == 2
 
 
+@pytest.mark.slow
 @tries("spark-package-missing")
 def test_without_spark_there_are_jobs(tried: Attempt, store: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "pyspark", None)

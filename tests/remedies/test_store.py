@@ -47,6 +47,7 @@ def put(tried: Attempt, store: Path, *days: int) -> None:
         tried.works("ingest", store.parent / one.name, "--store", store)
 
 
+@pytest.mark.slow
 @tries("result-merge-failed")
 def test_results_of_a_month_with_a_damaged_file_are_repaired(tried: Attempt, tmp_path: Path):
     store, reduction = tmp_path / "perf", "processors_by_time"
@@ -300,6 +301,7 @@ def test_a_damaged_marker_is_restored(tried: Attempt, tmp_path: Path, mon: Path)
     assert landed(store) == 3
 
 
+@pytest.mark.slow
 @tries("store-file-is-folder")
 @pytest.mark.parametrize("name", ["store.json", "runs/R1.json"])
 def test_a_folder_in_the_place_of_a_file_is_moved(

@@ -330,9 +330,14 @@ CASES: list[Case] = [
 ]
 
 
-TYPED = sorted(
-    {" ".join(right.split()[:2]): right for _, _, right in CASES if "LAB" not in right}.values()
-)
+DEAR = ("report --html", "top ")
+"""Commands that take seconds."""
+TYPED = [
+    pytest.param(right, marks=pytest.mark.slow if right.startswith(DEAR) else ())
+    for right in sorted(
+        {" ".join(right.split()[:2]): right for _, _, right in CASES if "LAB" not in right}.values()
+    )
+]
 """One for each command; the others are read, and tests of the commands do the like."""
 
 

@@ -175,6 +175,7 @@ def test_a_query_stays_in_its_place(site: Site, module: str, sql: str):
         _holds(site, ask, sql.replace("{select}", select))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", [HONEST_ENDS[0], *map(later, HONEST_ENDS[1:])])
 def test_honest_sql_may_end_in_a_comment(site: Site, end: str):
     for ask, value in OF_EXPRESSIONS.values():

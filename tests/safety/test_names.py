@@ -138,6 +138,7 @@ def test_what_landed_is_what_was_in_the_dump(cpmon: Cpmon, lab: Path):
     assert landed == {name.rstrip(" \0") for name in USERS.values()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [
@@ -208,6 +209,7 @@ def test_all_reports_of_hostile_systems_are_printed(cpmon: Cpmon, lab: Path):
     assert answer.text.count("../<b>'\\x1b") >= len(names) > 15
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("user", [name.strip("\0 ") for name in USERS.values()], ids=ascii)
 def test_a_report_follows_a_user_whatever_the_name(cpmon: Cpmon, lab: Path, user: str):
     answer = cpmon("report", "user_resource_util", "--store", lab, "--user", user)
@@ -310,6 +312,7 @@ def test_any_class_pattern_is_taken_or_refused(cpmon: Cpmon, name: str, tmp_path
         assert cpmon("classes", "show", "--store", store).status is Status.DONE
 
 
+@pytest.mark.slow
 def test_names_that_mean_something_to_a_shell_are_not_run(
     cpmon: Cpmon, dump_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

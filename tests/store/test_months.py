@@ -99,6 +99,7 @@ def count(store: Store) -> int:
     return sum(1 for _ in entries.Entries(store).all())
 
 
+@pytest.mark.slow
 def test_months_that_are_over_are_files_and_hold_the_same_rows(store: Store):
     before, days = shown(store), count(store)
     assert merged(store) == days - days // len(DAYS)  # but those of the last day
@@ -234,6 +235,7 @@ def test_a_day_that_is_not_reduced_leaves_others_to_their_results(store: Store, 
         assert rows and levels_of(connection, NAMES[0], "ALPHA") == {since.date(): {*LEVELS}}
 
 
+@pytest.mark.slow
 def test_results_that_are_taken_out_are_computed_again(store: Store):
     merged(store)
     before = shown(store)

@@ -108,6 +108,7 @@ def metric(patch: pytest.MonkeyPatch) -> None:
     patch.setitem(reports(), report.name, dataclasses.replace(report, columns=columns))
 
 
+@pytest.mark.slow
 def test_results_of_a_wrong_definition_of_deltas_are_computed_again(
     landed: Store, monkeypatch: pytest.MonkeyPatch
 ):

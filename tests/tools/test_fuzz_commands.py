@@ -71,6 +71,7 @@ def test_a_byte_in_no_part_or_in_two_is_a_fault():
             books(wrong, 9)
 
 
+@pytest.mark.slow
 def test_a_record_that_does_not_land_is_a_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     landed = fuzz_commands.landed_offsets
 
