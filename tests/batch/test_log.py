@@ -21,6 +21,7 @@ def test_the_log_is_text_or_json_and_has_a_priority_in_the_journal(
     with (tmp_path / "log").open("w+") as stream:
         there = os.fstat(stream.fileno())
         monkeypatch.setenv("JOURNAL_STREAM", f"{there.st_dev}:{there.st_ino}")
+        monkeypatch.setattr(log, "run", "-")  # that of a batch in this process stays
         write_log("text", stream)
         log.warning("odd", path="a b\nc")
         stream.seek(0)
