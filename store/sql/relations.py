@@ -77,6 +77,7 @@ class Relations:
             execute(f"CREATE SCHEMA {schema}")
         execute(macros())
         self._made: dict[str, str] = {}
+        self._standing: dict[str, tuple[str, str, int]] = {}
         self._scope = ALL
         self._basis: Basis | None = None
         self._drifted: bool | None = None
@@ -86,7 +87,7 @@ class Relations:
         """JSON texts of the runs; those in the store if not given."""
 
     def point(self, scope: Scope, basis: Basis | None = None) -> None:
-        """Restricts the relations to a scope; drops those created for another one.
+        """Restricts the relations to a scope; those of another one are created again.
 
         Args:
             basis: the dumps that it depends on, if already computed.
@@ -95,9 +96,11 @@ class Relations:
         self._scope, self._basis = scope, basis
 
     def forget(self) -> None:
-        """Drops all relations; they are created again from the current content of the store."""
-        for relation in tuple(self._made):
-            self.drop(relation)
+        """Lets all relations be created again from the current content of the store.
+
+        One that would have the same rows stays: files never change, so its SQL tells which it has.
+        """
+        self._made.clear()
         self._basis = self._samples = self._drifted = self._left_out = None
 
     def restrict(self, dumps: Sequence[LandedDump], where: str) -> None:
@@ -123,10 +126,12 @@ class Relations:
         if relation in self._made:
             return
         schema, _, table = relation.partition(".")
+        below: Sequence[str] = ()
         if schema == LANDED:
             select = f"SELECT * FROM {self._rows(table)}"
         else:
-            for dependency in views_below(relation):
+            below = views_below(relation)
+            for dependency in below:
                 self.make(dependency)
             select = _ROWS.sub(lambda rows: self._rows(rows[1]), landed_view(relation).select)
             if schema == "interval" and self._scope.until and is_judged_by_next(table):
@@ -134,7 +139,11 @@ class Relations:
                     f"SELECT * FROM ({select}) WHERE {Scope(until=self._scope.until).condition()}"
                 )
         kind = "TABLE" if self._is_materialized(relation) else "VIEW"
-        self._execute(f"CREATE {kind} {relation_name(relation)} AS {select}")
+        state = kind, select, hash(tuple(self._standing[dependency] for dependency in below))
+        if self._standing.get(relation) != state:
+            self.drop(relation)
+            self._execute(f"CREATE {kind} {relation_name(relation)} AS {select}")
+            self._standing[relation] = state
         self._made[relation] = kind
 
     def kind_of(self, relation: str) -> str:
@@ -143,8 +152,9 @@ class Relations:
 
     def drop(self, relation: str) -> None:
         """Drops a relation if it exists."""
-        if kind := self._made.pop(relation, None):
-            self._execute(f"DROP {kind} {relation_name(relation)}")
+        self._made.pop(relation, None)
+        if state := self._standing.pop(relation, None):
+            self._execute(f"DROP {state[0]} {relation_name(relation)}")
 
     def _is_materialized(self, relation: str) -> bool:
         schema, _, table = relation.partition(".")

@@ -13,6 +13,7 @@ from cpmon.reduce.reductions.reductions import reductions
 from cpmon.schemas.loader import COLUMNS, to_csv
 from cpmon.schemas.registry import reload, shipped
 from cpmon.store import Store, connect
+from cpmon.store.connection import pinned
 from cpmon.store.sandbox.guard import guarded
 from tests.dumps import END, dump, fields, interval, record
 from tests.scenarios import CONFIG, LATER, SAMPLE
@@ -73,6 +74,43 @@ def test_a_dump_that_landed_later_is_seen_by_the_next_connection(landed: Store, 
 
     with connect(landed) as connection:
         assert connection.sql("SELECT count(*) FROM monitor.sytrsp").fetchall() == [(2,)]
+
+
+def test_a_relation_stays_while_its_rows_do(landed: Store, tmp_path: Path):
+    (tmp_path / "b.mon").write_bytes(dump(interval(120, LATER)))
+    with connect(landed) as connection:
+
+        def asked() -> tuple[int, int]:
+            """Rows of the deltas, and the number that DuckDB has given to their table."""
+            ((rows,),) = connection.execute("SELECT count(*) FROM interval.sytrsp").fetchall()
+            ((table,),) = (
+                connection.cursor()
+                .execute(
+                    "SELECT table_oid FROM duckdb_tables()"
+                    " WHERE schema_name = 'interval' AND table_name = 'sytrsp'"
+                )
+                .fetchall()
+            )
+            return rows, table
+
+        before = asked()
+        connection.reread()
+        assert asked() == before
+
+        ingest(tmp_path / "b.mon", landed)
+        connection.reread()
+        assert asked()[0] == before[0] + 1
+
+
+def test_pinned_rows_stand_for_a_reduction_until_they_are_let_go(landed: Store):
+    asked = "SELECT count(*) FROM paging_by_time"
+    with connect(landed, reductions()) as connection:
+        assert connection.execute(asked).fetchall() == [(1,)]
+        with pinned(connection, ["paging_by_time"], "seconds > ?", [3600]):
+            assert connection.execute(asked).fetchall() == [(0,)]
+            connection.reread()
+            assert connection.execute(asked).fetchall() == [(0,)]
+        assert connection.execute(asked).fetchall() == [(1,)]
 
 
 def test_a_table_that_appears_is_seen(landed: Store, tmp_path: Path):
