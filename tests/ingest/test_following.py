@@ -445,9 +445,14 @@ def die_before(step: int, patched: pytest.MonkeyPatch) -> None:
         patched.setattr(os, name, counted(getattr(os, name)))
 
 
-@pytest.mark.parametrize(
-    "step", [pytest.param(n, marks=pytest.mark.slow if n % 27 else ()) for n in range(1, 200, 8)]
-)
+def _marks(step: int) -> tuple[pytest.MarkDecorator, ...]:
+    """Of 200 kills two are quick to try, and every eighth is tried by CI."""
+    if step % 100 == 9:
+        return ()
+    return (pytest.mark.slow if step % 8 == 1 else pytest.mark.long,)
+
+
+@pytest.mark.parametrize("step", [pytest.param(n, marks=_marks(n)) for n in range(1, 201)])
 def test_a_kill_at_any_step_loses_nothing_that_was_there_and_repeats_nothing(
     step: int, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
