@@ -100,7 +100,7 @@ def command(
     \b
     Examples:
       cpmon follow /dev/monreader --store perf/
-      cpmon generate small-lab --pace 60x -o - | cpmon follow - --store perf/
+      cpmon generate small-lab --run LAB --pace 60x -o - | cpmon follow - --store perf/
       cpmon follow /data/monwrite/ --store perf/ --system VMPROD
       cpmon follow /dev/monreader --store perf/ --metrics :9117 --alerts alerts.jsonl
       cpmon follow /dev/monreader --store perf/ --otlp http://HOST:4318
