@@ -281,6 +281,21 @@ class Lengths:
     def usual_s(self) -> F64:
         """Expected length of each; NaN if unknown.
 
+        As stated, but of three or more that follow each other and are as long as each other, and
+        longer than that: the record of it is lost.
+        """
+        earlier, before, following, later = (
+            np.abs(_shifted(self.seconds, n) - self.seconds) <= self._slack for n in (2, 1, -1, -2)
+        )
+        is_kept = before & following | following & later | earlier & before
+        return np.where(
+            is_kept & (self.seconds > GAP * self._stated_s), self.seconds, self._stated_s
+        )
+
+    @functools.cached_property
+    def _stated_s(self) -> F64:
+        """Length of each as MONITOR was set, or the usual one; NaN if unknown.
+
         In the interval in which MONITOR was set to another length it may be anything up to both
         together, and up to the usual one where monitoring started.
         """
@@ -340,7 +355,7 @@ class Lengths:
 
     @functools.cached_property
     def _slack(self) -> F64:
-        return np.asarray(np.fmin(SLACK_S, SLACK_SHARE * self.usual_s))
+        return np.asarray(np.fmin(SLACK_S, SLACK_SHARE * self._stated_s))
 
     @functools.cached_property
     def _judged(self) -> Mask:

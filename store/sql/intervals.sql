@@ -67,6 +67,8 @@ ordered AS (
          $seconds AS seconds,
          (lag(end_us) OVER in_time - lag(end_us, 2) OVER in_time) / 1e6
            AS was_seconds,
+         (lag(end_us, 2) OVER in_time - lag(end_us, 3) OVER in_time) / 1e6
+           AS earlier_seconds,
          coalesce(ipl_us <> lag(ipl_us) OVER in_time, false) AS restart,
          last_value(nominal_s IGNORE NULLS) OVER in_time AS set_s
   FROM ends
@@ -90,12 +92,14 @@ usual AS (
                      set_s, was_s, (set_s + was_s + $slack_s) / $gap))
               WHEN restated THEN least(seconds, coalesce(set_s, median_s))
               ELSE coalesce(set_s, median_s)
-         END AS usual_s
+         END AS stated_s
   FROM compared
 ),
 -- `shifted`: its length differs from the setting, and it is neither a late
 -- sample, which the next interval compensates, nor the interval after one; nor
 -- do successive intervals have that length, regardless of the setting.
+-- `usual_s`: as stated, but of three or more that follow each other and are as
+-- long as each other, but longer than that: the record of it is lost.
 -- `lost`: it is longer than was set, and those after it are alike, but of
 -- neither length. MONITOR was set to theirs in it, and the record of that is
 -- missing, so that samples may be.
@@ -130,9 +134,20 @@ judged AS (
              false) AS lost
     FROM (
       SELECT *,
-             least($slack_s, $slack_share * usual_s) AS slack_s,
-             (following_us - end_us) / 1e6 AS following_s
-      FROM usual))
+             CASE WHEN seconds > $gap * stated_s
+                    AND (abs(was_seconds - seconds) <= slack_s
+                           AND abs(following_s - seconds) <= slack_s
+                         OR abs(following_s - seconds) <= slack_s
+                           AND abs((later_us - following_us) / 1e6 - seconds)
+                             <= slack_s
+                         OR abs(was_seconds - seconds) <= slack_s
+                           AND abs(earlier_seconds - seconds) <= slack_s)
+                  THEN seconds ELSE stated_s END AS usual_s
+      FROM (
+        SELECT *,
+               least($slack_s, $slack_share * stated_s) AS slack_s,
+               (following_us - end_us) / 1e6 AS following_s
+        FROM usual)))
 ),
 -- `beside`: a step of another stretch passes over this end.
 covered AS (

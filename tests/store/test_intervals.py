@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from cpmon.ingest import ingest
 from cpmon.store import Store, connect
 from tests.dumps import dump, fields, interval
@@ -102,6 +104,19 @@ def test_a_gap_is_seen_without_configuration_records(store: Store, tmp_path: Pat
     land(store, tmp_path, dump(*(moved(s, s) for s in (60, 120, 180, 300))))
 
     assert [row[2] for row in growth(store)] == [None, 60, 60, None]
+
+
+@pytest.mark.parametrize(("alike", "known"), [(2, 0), (3, 3), (4, 4)])
+def test_three_intervals_of_another_length_are_a_setting_whose_record_is_lost(
+    store: Store, tmp_path: Path, alike: int, known: int
+):
+    """Two could be as many samples that are missing."""
+    later = [150 + 120 * n for n in range(alike + 1)]
+    land(store, tmp_path, dump(interval(0, config()), *(moved(s, s) for s in (60, *later))))
+
+    assert [row[2] for row in growth(store)] == [None, None] + [120] * known + [None] * (
+        alike - known
+    )
 
 
 def test_growth_goes_on_in_the_next_dump_of_a_system(store: Store, tmp_path: Path):
