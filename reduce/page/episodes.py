@@ -120,7 +120,7 @@ def event_marks(
     rows = con.execute(
         f"SELECT event_at, concat_ws(': ', kind, event_text) FROM events WHERE {where}"
         f" AND (userid IS NULL AND device IS NULL{of_object})"
-        f" ORDER BY event_at LIMIT {MOST_MARKS}",
+        f" ORDER BY ALL LIMIT {MOST_MARKS}",
         [*values, *named],
     ).fetchall()
     return [
