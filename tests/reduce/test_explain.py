@@ -18,7 +18,7 @@ from cpmon.reduce.compare.run_comparison import Verdict, compare_runs, differenc
 from cpmon.reduce.explain import Explanation, explain, render_explanation
 from cpmon.reduce.explain.departure import Departures, departures
 from cpmon.reduce.explain.series import subjects
-from cpmon.reduce.reductions.reductions import reductions, tables_of
+from cpmon.reduce.reductions.reductions import reduction, reductions, tables_of
 from cpmon.reduce.rules.exceptions import exceptions
 from cpmon.store import Store, connect
 from cpmon.store.connection import Connection
@@ -234,7 +234,7 @@ def test_the_timer_pair_names_the_master_processor(tmp_path: Path) -> None:
 
 def test_what_a_metric_rests_on_is_a_record_of_its_reduction() -> None:
     for subject in (each for each in subjects() if each.rests):
-        assert subject.rests.keys() <= {metric.name for metric in subject.metrics}
+        assert subject.rests.keys() <= {column.name for column in reduction(subject.name).columns}
         assert {record.lower() for record in subject.rests.values()} <= tables_of(subject.name)
 
 
