@@ -24,6 +24,7 @@ managed AS (
          m.interval_end,
          COALESCE(t.processor_type, nullif(TRIM(m.lcuptype), ''))
            AS processor_type,
+         AVG(m.seconds) AS seconds,
          complete_sum(m.lcumgtm) AS management_us
   FROM interval.sytcum_cpu AS m
   LEFT JOIN _processor_types AS t
@@ -36,7 +37,8 @@ pool AS (
   SELECT u.system,
          u.interval_end,
          u.processor_type,
-         u.seconds,
+         -- Where no time of a logical processor can be, that of others may.
+         COALESCE(u.seconds, m.seconds) AS seconds,
          p.processors,
          p.shared_processors,
          CASE WHEN p.is_whole THEN u.partitions END AS partitions,
@@ -61,7 +63,8 @@ SELECT system,
        -- Type of the processors: CP, IFL, zIIP, zAAP, ICF, or as the record
        -- names it. NULL where records do not tell it.
        processor_type,
-       -- Elapsed seconds T, mean over the partitions. NULL at a first sample.
+       -- Elapsed seconds T, mean over the partitions, or over the processors of
+       -- the machine. NULL at a first sample.
        seconds,
        -- Physical processors of the type: those that SYTCUM lists, if it lists
        -- all with their types. NULL where records do not tell it.
