@@ -125,8 +125,8 @@ def figures(subject: str, result: ReportResult, top: int) -> Iterator[Metric]:
         if samples:
             yield family(name, metric.meaning or column.heading, unit, samples)
     if result.marks:
-        notes = [(system | {"report": definition.name, "note": each}, 1.0) for each in result.marks]
-        yield family("note", "What is not known of figures of a report.", "", notes)
+        notes = [(system | {"report": definition.name}, len(result.marks))]
+        yield family("notes", "Notes of a report: what is not known, or a lower bound.", "", notes)
 
 
 def joined(families: Iterable[Metric]) -> list[Metric]:

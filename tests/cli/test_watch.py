@@ -97,4 +97,7 @@ def test_lower_bounds_are_told_wherever_last_intervals_are(
     with connect(store, reductions()) as connection:
         result = report(connection, "user_resource_util")
     families = {each.name: each for each in figures("user", result, 1)}
-    assert any(said in each.labels["note"] for each in families["cpmon_note"].samples)
+    assert any(said in note for note in result.marks)
+    (sample,) = families["cpmon_notes"].samples
+    assert sample.labels == {"system": result.system, "report": "USER_RESOURCE_UTIL"}
+    assert sample.value == len(result.marks)
