@@ -14,6 +14,7 @@ import pyarrow as pa
 from ...core.errors import CpmonError, NothingToReportError, nearest, unknown_of_many
 from ...core.text import counted
 from ...store.connection import Connection, levels_of, table_of
+from ..explain.departure import Mask
 from ..explain.series import subjects
 from ..metrics.metric import FIGURES, TIME, MetricKind, ReportColumn
 from ..metrics.report_set import Lines, Report, reports
@@ -114,21 +115,7 @@ def kept_hours(
         CpmonError: the metric is one of several objects.
     """
     absent = not_reduced(con, definition, span)
-    source = LineSource(f'rollup."{definition.reduction}"', "hour")
-    where, values = source.where(span)
-    value = _over_objects(column) if is_total else possible_sql(column, definition, source)
-    begin = f"timezone('{zone.key}', timezone('UTC', {TIME} - INTERVAL 1 HOUR))"
-    subject = next((each for each in subjects() if each.name == definition.reduction), None)
-    known = subject.is_known(column.name) if subject else "doubts IS NULL"
-    table = table_of(
-        con,
-        f"SELECT {TIME}, CAST({value} AS DOUBLE) AS value, max(seconds) AS seconds,"
-        f" epoch_us({begin}) // {HOUR_US} AS hour, bool_and({known}) AS known,"
-        f" count(*) AS objects, max(intervals) AS intervals, min(begins) AS begins,"
-        f" max(ends) AS ends, CAST({f'max({per})' if per else 'NULL'} AS DOUBLE) AS per"
-        f" FROM {source.relation} WHERE {where} GROUP BY {TIME} ORDER BY {TIME}",
-        values,
-    )
+    table = _hours(con, definition, column, span, zone, is_total=is_total, per=per)
     columns = {each.name: each for each in definition.columns}
     whose = " ".join(each.text(columns) for each in span.objects) or f"system {span.system}"
     if not len(table):
@@ -137,17 +124,70 @@ def kept_hours(
             expected=f"hours of {definition.name}",
             effect="there is nothing to tell from",
         )
-    most = int(np.max(table["objects"].to_numpy()))
-    if definition.lines is Lines.OBJECT and not is_total and most > 1:
-        named = {each.option for each in span.objects}
-        options = " or ".join(f"--{each}" for each in definition.follows if each not in named)
-        raise CpmonError(
-            f"{column.name} of {definition.name} is one of each object",
-            code="forecast-object-needed",
-            found=f"up to {most} objects in an hour",
-            effect="nothing is forecast: their sum or mean means nothing",
-            remedy=f"name one{options and f' with {options}'}, or forecast another metric",
+    if definition.lines is Lines.OBJECT and not is_total:
+        _check_one_object(definition, column, span, table)
+    is_left_out, texts = _left_out(table)
+    if np.all(is_left_out):
+        raise NothingToReportError(
+            f"no hour of {whose} that is kept can be used",
+            code="forecast-weeks-too-few",
+            expected=f"hours of {definition.name} that are known for three quarters or more",
+            found=texts,
+            effect="there is nothing to tell from",
+            remedy="land and reduce the dumps of more weeks",
         )
+    used = table.filter(pa.array(~is_left_out))
+    return MetricHours(definition, column, span, zone, used, texts, tuple(absent))
+
+
+def _hours(
+    con: Connection,
+    definition: Report,
+    column: ReportColumn,
+    span: Span,
+    zone: ZoneInfo,
+    *,
+    is_total: bool,
+    per: str,
+) -> pa.Table:
+    """The kept hours of a metric, in order, with what tells whether they can be used."""
+    source = LineSource(f'rollup."{definition.reduction}"', "hour")
+    where, values = source.where(span)
+    value = _over_objects(column) if is_total else possible_sql(column, definition, source)
+    begin = f"timezone('{zone.key}', timezone('UTC', {TIME} - INTERVAL 1 HOUR))"
+    subject = next((each for each in subjects() if each.name == definition.reduction), None)
+    known = subject.is_known(column.name) if subject else "doubts IS NULL"
+    return table_of(
+        con,
+        f"SELECT {TIME}, CAST({value} AS DOUBLE) AS value, max(seconds) AS seconds,"
+        f" epoch_us({begin}) // {HOUR_US} AS hour, bool_and({known}) AS known,"
+        f" count(*) AS objects, max(intervals) AS intervals, min(begins) AS begins,"
+        f" max(ends) AS ends, CAST({f'max({per})' if per else 'NULL'} AS DOUBLE) AS per"
+        f" FROM {source.relation} WHERE {where} GROUP BY {TIME} ORDER BY {TIME}",
+        values,
+    )
+
+
+def _check_one_object(
+    definition: Report, column: ReportColumn, span: Span, table: pa.Table
+) -> None:
+    """Raise if the hours are of several objects, whose sum is not asked for."""
+    most = int(np.max(table["objects"].to_numpy()))
+    if most <= 1:
+        return
+    named = {each.option for each in span.objects}
+    options = " or ".join(f"--{each}" for each in definition.follows if each not in named)
+    raise CpmonError(
+        f"{column.name} of {definition.name} is one of each object",
+        code="forecast-object-needed",
+        found=f"up to {most} objects in an hour",
+        effect="nothing is forecast: their sum or mean means nothing",
+        remedy=f"name one{options and f' with {options}'}, or forecast another metric",
+    )
+
+
+def _left_out(table: pa.Table) -> tuple[Mask, str]:
+    """Which hours cannot be used, and how many for each reason, with those that are absent."""
     part = table["seconds"].to_numpy() < MEASURED_S
     doubt = ~table["known"].to_numpy() & ~part
     blank = np.isnan(table["value"].to_numpy(zero_copy_only=False)) & ~part & ~doubt
@@ -159,18 +199,9 @@ def kept_hours(
     ends = table[TIME].cast(pa.int64()).to_numpy()
     counts = {why: int(mask.sum()) for why, mask in reasons.items()}
     counts["not measured at all"] = int(ends[-1] - ends[0]) // HOUR_US + 1 - len(ends)
-    texts = [f"{counted(n, 'hour')} {why}" for why, n in counts.items() if n]
-    if np.all(part | doubt | blank):
-        raise NothingToReportError(
-            f"no hour of {whose} that is kept can be used",
-            code="forecast-weeks-too-few",
-            expected=f"hours of {definition.name} that are known for three quarters or more",
-            found="; ".join(texts),
-            effect="there is nothing to tell from",
-            remedy="land and reduce the dumps of more weeks",
-        )
-    used = table.filter(pa.array(~(part | doubt | blank)))
-    return MetricHours(definition, column, span, zone, used, "; ".join(texts), tuple(absent))
+    return part | doubt | blank, "; ".join(
+        f"{counted(n, 'hour')} {why}" for why, n in counts.items() if n
+    )
 
 
 def _over_objects(column: ReportColumn) -> str:
