@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import partial, reduce
@@ -144,14 +144,27 @@ def metric_report(
             code="metric-option-unsupported",
             remedy="leave --where, --columns and --top-of out, or ask for one report",
         )
+    if top and not sort:
+        raise CpmonError(
+            "a table of metrics has no order of its own",
+            code="report-order-missing",
+            remedy="say by --sort COLUMN which lines are the greatest",
+        )
     wanted = [fold(name) for name in dict.fromkeys(names)]
     parts = [
         report(con, definition.name, columns=of_it, objects=objects, **options)
         for definition, of_it in _chosen(wanted, objects or {})
     ]
-    if len({part.table.num_rows for part in parts} & {0}):
-        raise NothingToReportError("a metric has no line in that span")
+    _check_lines(parts)
+    result = _side_by_side(parts, wanted)
+    return _ordered(result, Sort.parse(sort, result.report), top) if sort else result
+
+
+def _check_lines(parts: Iterable[ReportResult]) -> None:
+    """Raise if a part has no line, or several for a time."""
     for part in parts:
+        if not part.table.num_rows:
+            raise NothingToReportError("a metric has no line in that span")
         if part.lines is not Lines.TIME or _has_several(part.table):
             raise CpmonError(
                 f"{part.report.name} has several lines for a time",
@@ -159,23 +172,26 @@ def metric_report(
                 expected="one object",
                 remedy="name one object, or ask for the report",
             )
+
+
+def _side_by_side(parts: Sequence[ReportResult], wanted: Sequence[str]) -> ReportResult:
+    """The wanted columns of reports as one report, a line for each time that a part has."""
+    first = parts[0]
     table = reduce(_joined, map(_with_cover, parts)).sort_by(TIME)
     shown = {column.name: column for part in parts for column in part.report.columns}
     of = [c for name in wanted for c in shown.values() if name in (c.name, c.of and c.of.name)]
-    end = parts[0].report.columns[0]
     definition = Report(
         "METRICS",
         f"Metrics of {', '.join(part.report.name for part in parts)}",
-        parts[0].report.reduction,
-        (end, *dict.fromkeys(of)),
+        first.report.reduction,
+        (first.report.columns[0], *dict.fromkeys(of)),
     )
     absent = [
         f"{part.report.name} has {part.table.num_rows} of {counted(table.num_rows, 'line')}."
         for part in parts
         if part.table.num_rows < table.num_rows
     ]
-    first, cover = parts[0], table.select([BEGIN, END, MEASURED])
-    result = replace(
+    return replace(
         first,
         report=definition,
         lines=Lines.TIME,
@@ -187,15 +203,8 @@ def metric_report(
         total={name: value for part in parts for name, value in part.total.items()},
         notes=(*absent, *_notes({part.report.name: part.notes for part in parts})),
         background=_notes({part.report.name: part.background for part in parts}),
-        covered=cover,
+        covered=table.select([BEGIN, END, MEASURED]),
     )
-    if top and not sort:
-        raise CpmonError(
-            "a table of metrics has no order of its own",
-            code="report-order-missing",
-            remedy="say by --sort COLUMN which lines are the greatest",
-        )
-    return _ordered(result, Sort.parse(sort, definition), top) if sort else result
 
 
 def _chosen(names: Sequence[str], objects: Mapping[str, Any]) -> Iterator[tuple[Report, list[str]]]:
