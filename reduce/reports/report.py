@@ -301,7 +301,7 @@ def _read(
 ) -> ReportResult:
     if definitions().has_view(definition.reduction) and definition.lines is not Lines.ROW:
         _check_keys(con, definition, span)
-    over_time = asked.over_time
+    over_time, is_rows = asked.over_time, definition.lines is Lines.ROW
     source, source_notes = source_of(con, definition, span, asked.by, zone)
     if source.is_rolled and any(column.of for column in shown.columns):
         source_notes = (
@@ -309,21 +309,15 @@ def _read(
             "Of roll-ups the time of a maximum is the end of its hour, and a line of several hours"
             " has no 95th percentile.",
         )
-    table = _lines(con, shown, span, source, asked)
-    is_empty = bool(asked.where) and not table.num_rows
-    if is_empty:  # what is said of all lines stands in each of them
-        table = _lines(con, shown, span, source, replace(asked, where=""))
-    if table.num_rows:
-        means, totals, coverage, doubts = (table.column(o)[0].as_py() for o in OF_ALL)
-    elif definition.lines is Lines.ROW:
-        means, totals, doubts = {}, {}, []
-        coverage = coverage_without_rows(con, definition, span)
-    else:
-        raise nothing(con, definition, span, source_notes)
+    table, of_all = _lines_and_all(con, shown, span, source, asked)
+    if of_all is None:
+        if not is_rows:
+            raise nothing(con, definition, span, source_notes)
+        of_all = {}, {}, coverage_without_rows(con, definition, span), []
+    means, totals, coverage, doubts = of_all
     starts, ends = coverage["starts"], coverage["ends"]
-    table = table.drop_columns(list(OF_ALL)).slice(0, 0 if is_empty else None)
     covered = None
-    if definition.lines is not Lines.ROW:
+    if not is_rows:
         covered, table = _covered(table, over_time, starts, ends)
         if over_time and asked.by is None:
             covered = _from_ends(con, covered, span)
@@ -347,7 +341,7 @@ def _read(
         starts=starts,
         ends=ends,
         intervals=coverage["intervals"],
-        lines=Lines.TIME if over_time and definition.lines is not Lines.ROW else definition.lines,
+        lines=Lines.TIME if over_time and not is_rows else definition.lines,
         table=table,
         mean=mean,
         total=total,
@@ -356,6 +350,22 @@ def _read(
         covered=covered,
         background=tuple(background),
     )
+
+
+def _lines_and_all(
+    con: duckdb.DuckDBPyConnection, shown: Report, span: Span, source: LineSource, asked: Asked
+) -> tuple[pa.Table, tuple[Any, ...] | None]:
+    """The lines, and the values about all of them, as OF_ALL has them; None without any line.
+
+    What is said of all lines stands in each of them: where none meets the condition, it is read
+    from the lines without it.
+    """
+    table = _lines(con, shown, span, source, asked)
+    shown_lines = table.num_rows
+    if asked.where and not shown_lines:
+        table = _lines(con, shown, span, source, replace(asked, where=""))
+    of_all = tuple(table.column(o)[0].as_py() for o in OF_ALL) if table.num_rows else None
+    return table.drop_columns(list(OF_ALL)).slice(0, shown_lines), of_all
 
 
 def _covered(
