@@ -125,21 +125,7 @@ def diagnose(
         checked = _checked(reader, progress, inventory.take)
     except DumpError as error:
         refused = error
-    document = {
-        "schema_version": 1,
-        "cpmon": __version__,
-        "own_layouts": site_folder() is not None,
-        "names": names,
-        "input": {
-            "file": source.name,
-            "stored_bytes": source.stored_size,
-            "sha256": sha256,
-            "compression": source.compression,
-            "wrapping": list(source.wrapping),
-            "container": None if source.container is Container.AUTO else str(source.container),
-            "content": None if refused else source.identity,
-        },
-    }
+    document = _head(source, sha256, is_dump=refused is None, names=names)
     word = "-" if source.name == "standard input" else shlex.quote(source.name)
     again = f"cpmon doctor {word}"
     if refused:
@@ -154,13 +140,13 @@ def diagnose(
     reports = expected_reports(inventory.records.keys(), release, unread)
     records = _records(inventory, longer_records(longer))
     pages = _pages(records, reports)
-    commands = [
+    landing = (
         f"cpmon ingest {word} --store perf/"
         + ("" if checked.system else " --system NAME")
         + ("" if release else " --release V.R.M")
-        + (" --accept-damage" if mostly_lost else ""),
-        f"cpmon report {min(reports, key=lambda report: report.outcome.rank).name} --store perf/",
-    ]
+        + (" --accept-damage" if mostly_lost else "")
+    )
+    best = min(reports, key=lambda report: report.outcome.rank)
     return {
         **document,
         "dump": _dump(checked, inventory, names=names),
@@ -176,7 +162,30 @@ def diagnose(
             for report in reports
         ],
         "pages": pages,
-        "commands": [*_bringing(pages, release, again), *commands],
+        "commands": [
+            *_bringing(pages, release, again),
+            landing,
+            f"cpmon report {best.name} --store perf/",
+        ],
+    }
+
+
+def _head(source: Source, sha256: str | None, *, is_dump: bool, names: bool) -> dict[str, Any]:
+    """What the document says of the input and of this program."""
+    return {
+        "schema_version": 1,
+        "cpmon": __version__,
+        "own_layouts": site_folder() is not None,
+        "names": names,
+        "input": {
+            "file": source.name,
+            "stored_bytes": source.stored_size,
+            "sha256": sha256,
+            "compression": source.compression,
+            "wrapping": list(source.wrapping),
+            "container": None if source.container is Container.AUTO else str(source.container),
+            "content": source.identity if is_dump else None,
+        },
     }
 
 
