@@ -292,34 +292,12 @@ class Follower:
         At the end of a dump findings, or bytes that are no records, may be all that is left.
         """
         reader, part = self._reader, self._part
-        for name, table in reader.rest():
-            part.staged.write(name, table)
-        if self._last_tod and part.times_us:
-            missing = f"{self._last_tod} to {utc_text(part.times_us[0])}: nobody read what came"
-            reader.findings.add(Code.SETS_MISSED, 0, missing)
-            self._last_tod = None
-        reader.end_part(0 if final else LATER)
-        totals, has = reader.totals, self._has
-        is_known = position < self._has_to or has.get("final", False)
-        is_more = final and (totals != self._counted or reader.findings.kept)
+        self._close_part(final=final)
+        is_known = position < self._has_to or self._has.get("final", False)
+        is_more = final and (reader.totals != self._counted or reader.findings.kept)
         if not part.staged.rows and (is_known or not is_more):
             return
-        ends_us = reader.ends_us[part.closed :]
-        last_us = reader.intervals.last_us
-        first, last = part.times_us[:1], part.times_us[-1:]
-        times = (min([*first, *ends_us], default=last_us), max([*last, *ends_us], default=last_us))
-        about = describe(
-            reader, part.staged, self._system, part_name(self._dump, self._number), (ends_us, times)
-        )
-        counts = {key: n - getattr(self._counted, key) for key, n in asdict(totals).items()}
-        about["bytes"] = counts
-        about[STREAM] = {
-            "number": self._number,
-            "position": position,
-            "hash": self._source.hash_up_to(position),
-            "bytes": asdict(totals),
-            "final": final,
-        }
+        about = self._facts(position, final=final)
         if about["identity"] != self._checked:
             refuse_another(self._store, about)
             save_layouts(self._store.files)
@@ -336,12 +314,44 @@ class Follower:
         findings, reader.findings = reader.findings, Findings()
         reader.intervals.forget(KEPT)
         self._small.append(str(about["dump"]))
-        self._number, self._counted = self._number + 1, totals
+        self._number, self._counted = self._number + 1, reader.totals
         self._scratch.close()
         self._part = self._new_part()
         self._part.closed = len(reader.intervals.closed)
         yield Landed(str(about["dump"]), self._system, False, about, findings)
         self._put_together(f"date={day}")
+
+    def _close_part(self, *, final: bool) -> None:
+        """Write the rows that are left, and what is found at the end of a part."""
+        reader, part = self._reader, self._part
+        for name, table in reader.rest():
+            part.staged.write(name, table)
+        if self._last_tod and part.times_us:
+            missing = f"{self._last_tod} to {utc_text(part.times_us[0])}: nobody read what came"
+            reader.findings.add(Code.SETS_MISSED, 0, missing)
+            self._last_tod = None
+        reader.end_part(0 if final else LATER)
+
+    def _facts(self, position: int, *, final: bool) -> dict[str, Any]:
+        """What the manifest says of the part, with its place in the source."""
+        reader, part, totals = self._reader, self._part, self._reader.totals
+        ends_us = reader.ends_us[part.closed :]
+        last_us = reader.intervals.last_us
+        first, last = part.times_us[:1], part.times_us[-1:]
+        times = (min([*first, *ends_us], default=last_us), max([*last, *ends_us], default=last_us))
+        about = describe(
+            reader, part.staged, self._system, part_name(self._dump, self._number), (ends_us, times)
+        )
+        counts = {key: n - getattr(self._counted, key) for key, n in asdict(totals).items()}
+        about["bytes"] = counts
+        about[STREAM] = {
+            "number": self._number,
+            "position": position,
+            "hash": self._source.hash_up_to(position),
+            "bytes": asdict(totals),
+            "final": final,
+        }
+        return about
 
     def _put_together(self, today: str = "") -> None:
         """Put parts of days together: those of days that are over, and many of today."""
