@@ -33,6 +33,7 @@ from ..site_settings import opened, settings, store_at
 from ..spans import selection_options, zone_option
 
 if TYPE_CHECKING:
+    from ...reduce.reports.report import ReportResult
     from ...reduce.reports.report_text import ColourLimit, Screen
 
 
@@ -229,9 +230,6 @@ def command(
             raise click.UsageError(
                 "--html takes --run, --system, --since, --until and --tz: a page has all reports"
             )
-        objects = pages["objects"].values()
-        if any(isinstance(each, tuple) or set(str(each)) & set("*?") for each in objects):
-            raise click.UsageError("--html follows one object: name no pattern and no range")
         say_notes(doubts)
         _write_pages(store, out, selection | pages | {"top": pages["top"] or 0})
         return
@@ -240,30 +238,20 @@ def command(
     meta = click.get_current_context().meta
     if meta.get(NEW) or meta.get(LIKE):
         raise click.UsageError("--new NAME needs --like REPORT, and --like a --new")
-    from ...reduce.reports.combined import are_metrics, check_names, combined_reports
-    from ...reduce.reports.report_names import report_names
-
-    if plot is not None and len(names) > 1 and not are_metrics(names):
-        raise click.UsageError("--plot draws one report: name it alone")
-    if plot is not None:
-        check_target(plot)
-    if not names:
-        raise click.UsageError(f"which report? One of {', '.join(report_names())}")
-    check_names(names)  # unknown ones are rejected before the store is opened
+    _check_asked(names, plot)
     chosen = [part.strip() for part in columns.split(",")] if columns else []
     options |= {**selection, "settings": settings()} | ({} if plot else {"columns": chosen})
     if watch:
         say_notes(doubts)
         _watch(store, names, options | {"plot": plot}, out, _screen(out, wide, notes))
         return
+    from ...reduce.reports.combined import combined_reports
+
     with opened(store) as connection:
         reports = combined_reports(connection, names, **options)
     if plot is not None:
-        from ...reduce.page.plot import plot_report
-
         say_notes(doubts)
-        drawn = [name.lower().replace("-", "_") for name in names if are_metrics(names)]
-        write_file(plot, plot_report(reports[0], plot.suffix.lower().lstrip("."), chosen or drawn))
+        _write_plot(plot, reports[0], chosen, names)
         return
     from ...reduce.reports.report_text import render_reports
 
@@ -272,6 +260,31 @@ def command(
     else:
         say_notes(doubts)
     out.write_paged(render_reports(reports, out.format, _screen(out, wide, notes)), pager)
+
+
+def _check_asked(names: Sequence[str], plot: Path | None) -> None:
+    """Reject names that are unknown or too many, before the store is opened."""
+    from ...reduce.reports.combined import are_metrics, check_names
+    from ...reduce.reports.report_names import report_names
+
+    if plot is not None and len(names) > 1 and not are_metrics(names):
+        raise click.UsageError("--plot draws one report: name it alone")
+    if plot is not None:
+        check_target(plot)
+    if not names:
+        raise click.UsageError(f"which report? One of {', '.join(report_names())}")
+    check_names(names)
+
+
+def _write_plot(
+    file: Path, result: ReportResult, chosen: Sequence[str], names: Sequence[str]
+) -> None:
+    """Write the chart of a report, or of metrics, by the columns that are named."""
+    from ...reduce.page.plot import plot_report
+    from ...reduce.reports.combined import are_metrics
+
+    drawn = [name.lower().replace("-", "_") for name in names if are_metrics(names)]
+    write_file(file, plot_report(result, file.suffix.lower().lstrip("."), chosen or drawn))
 
 
 WATCHED = ("table", "text", "csv", "jsonl")
@@ -347,6 +360,9 @@ def _write_pages(store: Path, out: Output, selection: dict[str, Any]) -> None:
     """Write the pages, and print their paths."""
     from ...reduce.page.page import write_pages
 
+    objects = selection["objects"].values()
+    if any(isinstance(each, tuple) or set(str(each)) & set("*?") for each in objects):
+        raise click.UsageError("--html follows one object: name no pattern and no range")
     if out.file is None:
         raise click.UsageError("--html writes several files: name their folder with -o DIR")
     with opened(store) as connection:
