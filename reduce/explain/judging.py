@@ -9,7 +9,6 @@ span are paired, the metrics that `cpmon compare` has are judged by it.
 from __future__ import annotations
 
 import math
-import warnings
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -27,7 +26,7 @@ from ..compare.run_comparison import LARGE_PERCENT, Verdict, compare_runs
 from ..metrics import Metric
 from ..statistics import Array, adjusted
 from .baseline import Baseline
-from .departure import SERIES, Mask, departures
+from .departure import SERIES, Mask, departures, quantiles
 from .line import Contributor, Line
 from .resources import Compared, Scales
 from .series import Series, read_rows, series_of, subjects
@@ -153,11 +152,7 @@ def _compared(base: Series, seen: Series, baseline: Baseline) -> Compared:
 
 def _lasting(values: Array) -> Array:
     """(objects,) the value that a state has but for RARE intervals; NaN if it varies."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # states without values yield NaN
-        low, middle, high = np.nanquantile(
-            values, (RARE, 0.5, 1 - RARE), axis=1, method="closest_observation"
-        )
+    low, middle, high = (quantiles(values, share) for share in (RARE, 0.5, 1 - RARE))
     return np.where(low == high, middle, np.nan)
 
 
