@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -12,6 +13,9 @@ from types import ModuleType
 import pytest
 from hypothesis import HealthCheck, settings
 
+from cpmon.config import Settings
+from cpmon.ingest import ingest
+from cpmon.reduce.engine.reducing import reduce
 from cpmon.reduce.metrics.report_set import reports
 from cpmon.schemas.registry import reload, use
 from cpmon.store import Store
@@ -42,6 +46,8 @@ os.fsync = lambda _file: None
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+
+SAMPLES = Path(__file__).resolve().parents[1] / "sample-data"
 
 STORY = (
     *("", "core", "config", "schemas", "generate", "ingest", "jobs", "store", "objects", "faults"),
@@ -74,6 +80,37 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
     return Store(tmp_path / "store", create=True)
+
+
+@pytest.fixture(scope="session")
+def dumps() -> list[Path]:
+    """The sample dumps: runs 2600NP and 3600P1 of the timer measurement, three intervals each."""
+    return sorted((SAMPLES / "timer").glob("*.mon.zst"))
+
+
+@pytest.fixture(scope="session")
+def perf(tmp_path_factory: pytest.TempPathFactory, dumps: list[Path]) -> Path:
+    """A store with the sample dumps, all of it reduced; for reading only."""
+
+    def make(folder: Path) -> None:
+        store = Store(folder / "perf", create=True)
+        for dump in dumps:
+            ingest(dump, store)
+        reduce(store, (), Settings())
+
+    return made_once(tmp_path_factory, "timer", make) / "perf"
+
+
+def made_once(factory: pytest.TempPathFactory, folder: str, make: Callable[[Path], None]) -> Path:
+    """A folder that the first of the test processes fills, and all of them read."""
+    root = factory.getbasetemp()
+    root = root.parent if "PYTEST_XDIST_WORKER" in os.environ else root
+    with (root / f"{folder}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (root / folder).exists():
+            make(root / f"{folder}.part")
+            (root / f"{folder}.part").rename(root / folder)
+    return root / folder
 
 
 @pytest.fixture

@@ -229,6 +229,18 @@ def interval_view(layout: Layout) -> Documented:
     return Documented(f"interval.{layout.name}", _rows(layout, counters, columns), doc, docs)
 
 
+def without_rows(layout: Layout) -> str:
+    """SELECT of `interval.<table>` over no rows: the same columns and types, planned at once."""
+    kinds = dict.fromkeys(counter_names(layout), "BIGINT")
+    kinds |= {"seconds": "DOUBLE", "cause": "VARCHAR", "doubts": "VARCHAR"}
+    columns, _ = _columns(layout, owner_of(layout), _counters(layout))
+    shown = (
+        f"CAST(NULL AS {kinds[column]}) AS {name(column)}" if column in kinds else name(column)
+        for column in columns
+    )
+    return f"SELECT {', '.join(shown)} FROM monitor.{name(layout.name)} WHERE false"
+
+
 def doubts_of(
     layout: Layout, still: Collection[str] = (), owners: Iterable[int] | None = None
 ) -> str:

@@ -26,7 +26,7 @@ from ..format.parts import wholes
 from ..format.store import Store
 from ..measured.classes import FILE, class_rules
 from ..measured.runs import run_names
-from .interval import is_judged_by_next
+from .interval import is_judged_by_next, without_rows
 from .landed_views import INTERVALS, landed_view, macros, run_columns, views_below
 from .scope import ALL, BEFORE, Basis, Scope, basis_of, with_samples_before
 from .views import LANDED, PLACE, sql_type
@@ -130,10 +130,12 @@ class Relations:
         if schema == LANDED:
             select = f"SELECT * FROM {self._rows(table)}"
         else:
-            below = views_below(relation)
+            is_empty = schema == "interval" and not self._has_samples(table)
+            below = [f"monitor.{table}"] if is_empty else views_below(relation)
             for dependency in below:
                 self.make(dependency)
-            select = _ROWS.sub(lambda rows: self._rows(rows[1]), landed_view(relation).select)
+            select = without_rows(tables()[table]) if is_empty else landed_view(relation).select
+            select = _ROWS.sub(lambda rows: self._rows(rows[1]), select)
             if schema == "interval" and self._scope.until and is_judged_by_next(table):
                 select = (
                     f"SELECT * FROM ({select}) WHERE {Scope(until=self._scope.until).condition()}"
@@ -145,6 +147,10 @@ class Relations:
             self._execute(f"CREATE {kind} {relation_name(relation)} AS {select}")
             self._standing[relation] = state
         self._made[relation] = kind
+
+    def _has_samples(self, table: str) -> bool:
+        """Whether a table has files in the scope; a catalogue for other programs is not asked."""
+        return self._views_only or bool(files_of(self._store, table, self._read(table)[0]))
 
     def kind_of(self, relation: str) -> str:
         """TABLE or VIEW, for a relation that was created."""

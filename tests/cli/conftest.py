@@ -1,21 +1,13 @@
-"""A command line run in this process, and one store that all tests of the commands read."""
+"""A command line run in this process."""
 
 from __future__ import annotations
 
 import io
-from pathlib import Path
 
 import pytest
 
 from cpmon.cli.main import run
-from cpmon.config import Settings
-from cpmon.ingest import ingest
-from cpmon.reduce.engine.reducing import reduce
-from cpmon.reduce.reductions.reductions import reductions
-from cpmon.store import Store, connect
 from tests.cli.answer import Answer, Cpmon
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -31,20 +23,3 @@ def cpmon(capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyP
         return Answer(status, out, err.decode())
 
     return call
-
-
-@pytest.fixture(scope="session")
-def dumps() -> list[Path]:
-    """The sample dumps: runs 2600NP and 3600P1 of the timer measurement, three intervals each."""
-    return sorted((ROOT / "sample-data" / "timer").glob("*.mon.zst"))
-
-
-@pytest.fixture(scope="session")
-def perf(tmp_path_factory: pytest.TempPathFactory, dumps: list[Path]) -> Path:
-    """A store with the sample dumps and its catalogue; for reading only."""
-    store = Store(tmp_path_factory.mktemp("shared") / "perf", create=True)
-    for dump in dumps:
-        ingest(dump, store)
-    reduce(store, (), Settings())
-    connect(store, reductions()).close()
-    return store.root

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
@@ -35,12 +36,22 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return store.root
 
 
+@pytest.fixture(scope="module")
+def answered() -> dict[tuple[object, ...], bytes]:
+    """What reports of the store have answered; it does not change."""
+    return {}
+
+
 @pytest.fixture
-def rows(cpmon: Cpmon, lab: Path) -> Any:
+def rows(cpmon: Cpmon, lab: Path, answered: dict[tuple[object, ...], bytes]) -> Any:
+    """Asks for a report, which is computed once in all tests."""
+
     def asked(*words: object) -> list[dict[str, Any]]:
-        answer = cpmon("report", *words, "--store", lab, "--format", "json")
-        assert answer.status is Status.DONE, answer.err
-        return answer.rows
+        if words not in answered:
+            answer = cpmon("report", *words, "--store", lab, "--format", "json")
+            assert answer.status is Status.DONE, answer.err
+            answered[words] = answer.out
+        return json.loads(answered[words])
 
     return asked
 

@@ -218,6 +218,7 @@ def test_it_runs_on_a_terminal(grows: Store):
         assert top.end() == 0
 
 
+@pytest.mark.slow
 @pytest.mark.golden
 def test_screens_of_eighty_columns(small_lab: Path, golden: Golden):
     async def act(app: TopScreen, pilot: Pilot[None]) -> None:

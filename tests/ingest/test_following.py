@@ -34,7 +34,8 @@ from tests.ingest.container.test_monreader_device import Driver
 from tests.scenarios import SCENARIOS, Scenario, capture
 from tests.worlds.world import random_world
 
-RELATIONS = ("meta.interval", "interval.useact", "interval.sytprp", "interval.ioddev")
+RELATIONS = ("useact", "sytprp", "ioddev")
+"""Tables of which deltas are compared, where a dump has their records."""
 Rows = dict[str, Any]
 
 
@@ -105,10 +106,11 @@ def tables(store: Store) -> dict[str, list[dict[str, Any]]]:
 
 
 def relations(store: Store) -> Rows:
+    names = ["meta.interval", *(f"interval.{n}" for n in RELATIONS if n in store.tables())]
     with connect(store) as connection:
         rows: Rows = {
             name: connection.sql(f"SELECT * EXCLUDE (dump) FROM {name} ORDER BY ALL").fetchall()
-            for name in RELATIONS
+            for name in names
         }
         about = "system, release, zone_s, first_tod, last_tod, intervals, bytes, findings"
         rows["meta.dump"] = connection.sql(f"SELECT {about} FROM meta.dump").fetchall()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -190,7 +191,22 @@ READERS = (
 )
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda s: s.name)
+def quick_or_slow() -> list[Any]:
+    """All scenarios; of those as captures, which differ in their container alone, some quickly."""
+    captured = itertools.count()
+    return [
+        pytest.param(
+            each,
+            id=each.name,
+            marks=pytest.mark.slow
+            if each.name.endswith("_captured") and next(captured) % 4
+            else (),
+        )
+        for each in SCENARIOS
+    ]
+
+
+@pytest.mark.parametrize("scenario", quick_or_slow())
 def test_all_readers_agree_on_a_dump(
     scenario: Scenario, tmp_path: Path, cpmon: Cpmon, subtests: pytest.Subtests
 ):

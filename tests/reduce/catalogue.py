@@ -57,10 +57,10 @@ def minute(n: float) -> datetime:
 
 def empty_catalogue() -> duckdb.DuckDBPyConnection:
     """The tables that reductions read, without a row, and the reductions over them."""
-    return _copy(_empty_catalogue)
+    return copied(_empty_catalogue)
 
 
-def _copy(make: Callable[[], duckdb.DuckDBPyConnection]) -> duckdb.DuckDBPyConnection:
+def copied(make: Callable[[], duckdb.DuckDBPyConnection]) -> duckdb.DuckDBPyConnection:
     """What `make` makes, as a database of one's own: copied, that takes a tenth of the time."""
     con = duckdb.connect()
     con.execute(f"ATTACH '{_saved(make)}' AS _file (READ_ONLY)")
@@ -176,7 +176,7 @@ def lab() -> duckdb.DuckDBPyConnection:
     seconds of CPU time each: unequal lengths, so that a mean of means shows. Run R1 is minutes 1
     and 2. Rows that only some reports need come from `fill` of the modules lab_*.py.
     """
-    return _copy(_lab)
+    return copied(_lab)
 
 
 def _lab() -> duckdb.DuckDBPyConnection:

@@ -15,7 +15,7 @@ from cpmon.reduce.rules.exceptions import Exceptions, exceptions
 from cpmon.reduce.rules.rule import Layer, Rule, Severity
 from cpmon.store import Store, connect
 from cpmon.store.sql.landed_views import macros
-from tests.reduce.catalogue import insert, minute
+from tests.reduce.catalogue import copied, insert, minute
 
 READ = ("meta.dump", "meta.finding", "monitor.mtrend", "monitor.mtrsus", "monitor.sytprp")
 READ += ("monitor.sytrsp", "monitor.ioddev", "monitor.useact")
@@ -36,6 +36,10 @@ def _columns() -> dict[str, str]:
 
 def catalogue() -> duckdb.DuckDBPyConnection:
     """Tables without a row, and the reductions over them."""
+    return copied(_catalogue)
+
+
+def _catalogue() -> duckdb.DuckDBPyConnection:
     con = duckdb.connect()
     schemas = [f"CREATE SCHEMA {schema}" for schema in ("monitor", "interval", "meta")]
     tables = [f"CREATE TABLE {name} ({columns})" for name, columns in _columns().items()]

@@ -406,9 +406,10 @@ def test_a_large_difference_that_is_not_proven_is_no_agreement(
         "UPDATE interval.sytprp SET pfxspinc = 8 * pfxspinc WHERE system = 'SD' AND"
         " minute(interval_end) % 6 = 0"
     )
-    line = by_label(compare_runs(con, ["D"], "A"), "D")["Spin Lock Rate"]
+    found = compare_runs(con, ["D"], "A")
+    line = by_label(found, "D")["Spin Lock Rate"]
     assert (line.change.text, line.verdict) == ("117", Verdict.UNPROVEN)
-    text = render_comparison(compare_runs(con, ["D"], "A")).decode()
+    text = render_comparison(found).decode()
     assert "Large, but not proven" in text and "not proven: 10 % or more" in text
 
 
@@ -429,8 +430,8 @@ def test_a_small_difference_that_could_hide_a_large_one_is_no_agreement(
     assert text.index("Cannot tell\n") < text.index("Spin Lock Rate") < text.index("No change\n")
 
 
-def test_a_metric_without_records_is_blank_with_a_reason(con: duckdb.DuckDBPyConnection) -> None:
-    line = by_label(compare_runs(con, ["B"], "A"), "B")["DASD Page Rate"]
+def test_a_metric_without_records_is_blank_with_a_reason(compared: RunComparison) -> None:
+    line = by_label(compared, "B")["DASD Page Rate"]
     assert [p.text for p in (*line.printed, line.difference, line.change)] == [""] * 4
     assert line.values == (None, None)
     assert line.reason == "not known of A and B without SYTSYP deltas"

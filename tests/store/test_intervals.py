@@ -9,6 +9,8 @@ import pytest
 
 from cpmon.ingest import ingest
 from cpmon.store import Store, connect
+from cpmon.store.connection import Connection
+from cpmon.store.sql.landed_views import landed_views
 from tests.dumps import dump, fields, interval
 
 NOMINAL = fields("mtrspr", interval=60)
@@ -183,3 +185,16 @@ def test_samples_of_an_open_interval_are_in_no_rate(store: Store, tmp_path: Path
 
     assert growth(store) == [(60, None, None)]
     assert ask(store, "SELECT count(*) FROM monitor.sytrsp") == [(2,)]
+
+
+@pytest.mark.parametrize(
+    "each", [pytest.param(8, id="some"), pytest.param(1, id="every", marks=pytest.mark.slow)]
+)
+def test_deltas_of_what_no_dump_has_have_the_columns_and_types_of_the_rule(store: Store, each: int):
+    """Nothing is computed then; a catalogue for other programs has the rule itself."""
+    names = [view.name for view in landed_views() if view.name.startswith("interval.")][::each]
+    with Connection(store) as plain, Connection(store, views_only=True) as rule:
+        for name in names:
+            empty, whole = (con.sql(f"FROM {name}") for con in (plain, rule))
+            assert (empty.columns, empty.types) == (whole.columns, whole.types), name
+            assert empty.fetchall() == [], name

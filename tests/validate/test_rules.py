@@ -100,7 +100,7 @@ def test_every_rule_holds_for_a_sound_hour(
     counts = count(con, rules, Scope(), lab.tables())
     assert [one.rule.id for one in counts if one.bad] == []
     assert [one.rule.id for one in counts if one.reason] == []
-    assert {one.rule.id for one in counts} >= LIES.keys()
+    assert {one.rule.id for one in counts if one.checked} >= LIES.keys()
 
 
 @pytest.mark.parametrize("rule", LIES)
@@ -111,10 +111,8 @@ def test_a_lie_breaks_its_rule(
     counted: Counted,
     rule: str,
 ):
-    sound = counted(rule)
     falsify(*LIES[rule])
     found = counted(rule)
-    assert sound.bad == 0 < sound.checked
     assert 0 < found.bad <= found.checked
     rows = con.sql(rows_sql(con, found.rule, Scope())).fetchall()
     assert len(rows) == found.bad

@@ -101,7 +101,7 @@ def test_what_showed_that_a_rule_was_missing_is_told(tmp_path: Path):
     assert not outcome.wrong, "\n".join(each.text for each in outcome.wrong)
 
 
-@pytest.mark.parametrize("seeds", [range(3), pytest.param(range(3, 9), marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seeds", [range(1), pytest.param(range(1, 9), marks=pytest.mark.slow)])
 def test_figures_of_worlds_with_events_are_true_or_blank_or_marked(seeds: range, tmp_path: Path):
     worlds = [random_world(seed, SETTLED, NOT_TOGETHER) for seed in seeds]
     outcome = hold(worlds, tmp_path)

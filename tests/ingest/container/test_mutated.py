@@ -64,7 +64,7 @@ def read(file: Path) -> int:
     return rows
 
 
-@pytest.mark.parametrize("times", [4, pytest.param(40, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("times", [2, pytest.param(40, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", STORED)
 def test_changed_bytes_around_a_dump_are_findings_or_a_refusal(
     kind: str, tmp_path: Path, times: int
