@@ -18,7 +18,9 @@ from .layout import Layout
 from .registry import record_of, shipped_rows
 
 ELAPSED = "elapsed"
-"""In place of a whole: the time between the two samples, in TOD units."""
+"""In place of a whole: the time between the two samples, in the unit of its parts."""
+SECONDS = {"tod": 4096e6, "10ms": 100.0}
+"""Units of times -> a second in them."""
 COUNTDOWN_START = 0x7FFFFFFF_00000000
 """Start value of a time that counts down (IBM: PFXPRBTM)."""
 
@@ -128,6 +130,7 @@ class Parts:
         spare: tolerance in addition to one percent, since a sample takes time.
         blank: fields whose deltas become NULL if the sum is exceeded.
         late: a part of what exceeds it may be of the interval before, whose deltas become NULL too.
+        second: a second in the unit of the parts; 0 if they are no times.
     """
 
     parts: tuple[str, ...]
@@ -135,6 +138,7 @@ class Parts:
     spare: float
     blank: tuple[str, ...]
     late: bool
+    second: float
 
 
 def owner_of(layout: Layout) -> Owner:
@@ -167,7 +171,9 @@ def parts_of(layout: Layout, of: str = "deltas") -> Sequence[Parts]:
     for row in shipped_rows("parts.csv"):
         if (row["table"], row["of"]) == (layout.name, of):
             parts, whole, blank = (tuple(row[c].split()) for c in ("parts", "whole", "blank"))
-            found.append(Parts(parts, whole, float(row["spare"]), blank, row["late"] == "yes"))
+            second = SECONDS.get(layout.field(parts[0]).unit, 0)
+            late, spare = row["late"] == "yes", float(row["spare"])
+            found.append(Parts(parts, whole, spare, blank, late, second))
     return found
 
 

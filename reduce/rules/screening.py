@@ -28,7 +28,6 @@ from ...store.sql.interval import (
     LATE,
     LATE_S,
     SLACK,
-    TOD_UNITS,
     WORD,
     counter_names,
     most_of_all,
@@ -373,7 +372,7 @@ class _Look:
         def total(fields: Sequence[str]) -> F64:
             amount = np.zeros(len(seconds))
             for field in fields:
-                amount += seconds * float(TOD_UNITS) if field == ELAPSED else deltas.get(field, 0)
+                amount += seconds * part.second if field == ELAPSED else deltas.get(field, 0)
             return amount
 
         return total(part.parts) > float(SLACK) * total(part.whole) + part.spare

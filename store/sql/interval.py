@@ -39,9 +39,6 @@ MOST = f"_s * {LATE}e0 + {LATE_S}e0"
 """Seconds in which a counter can increase, as SQL."""
 SLACK = "1.01e0"
 """Tolerance factor by which the sum of parts may exceed the whole."""
-TOD_UNITS = "4096e6"
-"""TOD units per second."""
-
 JUDGED = {
     "seconds": "Seconds between the two samples; NULL, like every delta, where `cause` says why.",
     "cause": (
@@ -348,7 +345,8 @@ def _judged(layout: Layout, counters: Sequence[_Counter], sampled: str) -> str:
     owner, keys = owner_of(layout), [name(key) for key in owner_keys(layout)]
     present = {counter.field.name for counter in counters}
     exceeds = [
-        f"coalesce({_sum(part.parts)} > {SLACK} * ({_sum(part.whole)}) + {part.spare:e}, false)"
+        f"coalesce({_sum(part.parts)} > {SLACK} * ({_sum(part.whole, part.second)})"
+        f" + {part.spare:e}, false)"
         if present.issuperset({*part.parts, *part.whole} - {ELAPSED})
         else "false"
         for part in parts_of(layout)
@@ -606,9 +604,12 @@ def _untorn(layout: Layout, where: str = "") -> str:
     )
 
 
-def _sum(fields: Iterable[str]) -> str:
-    """SQL: sum of some deltas; `ELAPSED` stands for the time between the samples."""
+def _sum(fields: Iterable[str], second: float = 0) -> str:
+    """SQL: sum of some deltas; `ELAPSED` stands for the time between the samples.
+
+    `second`: a second in their unit.
+    """
     return " + ".join(
-        f"_s * {TOD_UNITS}" if field == ELAPSED else f"CAST({name(f'_delta_{field}')} AS DOUBLE)"
+        f"_s * {second:e}" if field == ELAPSED else f"CAST({name(f'_delta_{field}')} AS DOUBLE)"
         for field in fields
     )

@@ -296,12 +296,22 @@ def test_without_the_types_of_all_physical_processors_nothing_is_a_share_of_them
         assert line["busy_util"] == pytest.approx(0.5)
 
 
-def test_without_a_record_of_every_partition_no_weight_is_a_share(tmp_path: Path) -> None:
-    """As where the machine gives away performance data of this partition alone."""
+@pytest.mark.parametrize("counted", [2, 1])
+def test_without_a_record_of_every_partition_no_weight_is_a_share(
+    tmp_path: Path, counted: int
+) -> None:
+    """As where the machine gives away performance data of this partition alone.
+
+    Whether it counts the others then is not public.
+    """
     con = land(
         tmp_path,
         *(
-            [machine(m, 2, 2), partition("OWN", 1, m, Engines("CP", 1, 200)), physical(m, CP=2)]
+            [
+                machine(m, counted, 2),
+                partition("OWN", 1, m, Engines("CP", 1, 200)),
+                physical(m, CP=2),
+            ]
             for m in range(3)
         ),
     )
@@ -309,6 +319,9 @@ def test_without_a_record_of_every_partition_no_weight_is_a_share(tmp_path: Path
     assert line["weight"] == 200
     assert (line["weight_share"], line["entitlement"], line["entitlement_util"]) == (None,) * 3
     assert line["physical_util"] == pytest.approx(0.25)
+    (pool,) = report(con, POOLS).table.to_pylist()
+    assert (pool["partitions"], pool["busy_processors"], pool["pool_util"]) == (None,) * 3
+    assert pool["processors"] == 2
 
 
 def changing(folder: Path, *weights: tuple[int, int]) -> duckdb.DuckDBPyConnection:

@@ -175,6 +175,45 @@ def test_storage_that_was_added_counts_from_then_on(landed: Landed):
     assert "real storage is not known since SET STORAGE (1)" in doubts(result)
 
 
+def test_storage_that_a_user_defines_anew_counts_from_then_on(landed: Landed):
+    """No event tells of DEFINE STORAGE; records of the ends of transactions (USEATE) have it."""
+    sizes = {2: 64, 3: 256, 4: 64}
+    sets = [
+        interval(
+            60 * n,
+            *[config(), defined("ALICE", 64), defined("BOB", 32)] * (n == 0),
+            *[
+                fields("useate", 60 * n - 20, vmduser="ALICE", vmdssize=mib << 20,
+                       ascdefsz=(mib << 20) - 1)
+                for mib in [sizes.get(n)] if mib
+            ],
+            fields("sytusr", 60 * n, sysusrs=2),
+            user(60 * n, "ALICE"),
+            user(60 * n, "BOB"),
+        )
+        for n in range(6)
+    ]  # fmt: skip
+    result = printed(landed, "STORAGE_BY_TIME", *sets)
+    assert column(result, "virtual_mib") == [96, 96, 288, 96, 96]
+
+
+def test_a_volume_that_moves_no_page_has_no_service_time(landed: Landed):
+    """What the record has then is of an earlier interval."""
+    sets = [
+        interval(
+            60 * n,
+            *[config()] * (n == 0),
+            fields("stoasp", 60 * n, rdevdev=0xA00, rdevsid=1, calvser="PAGE01", calpage=1000,
+                   expctpwr=pages, expctacp=pages, expdevst=service, expmload=service),
+        )
+        for n, (pages, service) in enumerate([(0, 4000), (60, 4000), (120, 9000), (120, 9000)])
+    ]  # fmt: skip
+    result = printed(landed, "DASD_SYSTEM_AREAS_BY_TYPE", *sets, objects={"device": 0xA00})
+    assert column(result, "service_ms") == [4, 9, None]
+    assert column(result, "mload_ms") == [4, 9, None]
+    assert column(result, "page_write_rate") == [1, 1, 0]
+
+
 def device(at: float, starts: int) -> bytes:
     return fields("ioddev", at, rdevdev=0xB00, rdevsid=1, rdevser="VOL001", scgssch=starts,
                   scgcount=starts, scmssch=starts, scmcount=starts)  # fmt: skip
@@ -223,6 +262,40 @@ def test_a_device_whose_interrupts_go_on_while_its_i_os_stand_still_is_not_measu
     result = printed(landed, "DASD_BY_ACTIVITY", *sets, objects={"device": 0xB00})
     assert column(result, "ssch_rate") == [1, 0]
     assert "IODDEV is not measured (2)" in doubts(result)
+
+
+def configured(at: float, name: str, number: int, **more: Any) -> bytes:
+    """A disk as a configuration or event record tells it; without `more`, as one that is online."""
+    told = {"rdevclas": 4, "rdevdvid": b"\x33\x90", "rdevcuid": b"\x39\x90", "rdevcumn": 0xE9}
+    paths = {"rdevlpm": 0x80, "rdevchps": 0x1A << 56}
+    return fields(name, at, **{**told, **paths, "rdevdev": number, "rdevsid": number} | more)
+
+
+def test_disks_that_were_never_sampled_belong_to_their_control_unit(landed: Landed):
+    """As after MONITOR SAMPLE ENABLE I/O DEVICE: 0B01 is there until it is varied off.
+
+    Of 0B02, which is offline, no record tells the control unit.
+    """
+    offline = {"rdevcuid": bytes(2), "rdevcumn": 0, "rdevlpm": 0, "rdevchps": 0}
+    sets = [
+        interval(
+            60 * n,
+            *[
+                config(),
+                configured(0, "mtrdev", 0xB00),
+                configured(0, "mtrdev", 0xB01),
+                configured(0, "mtrdev", 0xB02, **offline),
+            ]
+            * (n == 0),
+            *[fields("iodvof", 150, rdevdev=0xB01)] * (n == 3),
+            device(60 * n, 60 * n),
+        )
+        for n in range(5)
+    ]
+    result = printed(landed, "DASD_BY_CONTROL_UNIT", *sets, by=timedelta(minutes=1))
+    assert column(result, "ssch_rate") == [None, None, 1, 1]
+    assert column(result, "devices") == [None, None, 1, 1]
+    assert "disks were not sampled (3)" in doubts(result)
 
 
 def test_a_processor_that_was_varied_is_known_in_the_next_interval(landed: Landed):

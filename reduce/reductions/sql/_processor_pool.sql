@@ -24,9 +24,12 @@ listed AS (
   GROUP BY system, interval_end
 ),
 counted AS (
+  -- One may be all that the machine tells to this partition, whose data may be
+  -- the only ones it is given: that says nothing of others.
   SELECT system,
          interval_end,
-         MAX(CAST(lcutnpar AS BIGINT)) AS partitions,
+         CASE WHEN MAX(CAST(lcutnpar AS BIGINT)) > 1
+              THEN MAX(CAST(lcutnpar AS BIGINT)) END AS partitions,
          MAX(CAST(lcutpcct AS BIGINT)) AS processors
   FROM monitor.sytcug
   WHERE interval_end IS NOT NULL
@@ -156,10 +159,10 @@ SELECT system,
        -- Type of the processors. NULL in records that do not name it.
        processor_type,
        -- Sum of the weights of all partitions that share processors of the
-       -- type. NULL where SYTCUG counts more partitions than have a record,
-       -- entries of one are missing, a weight or a type is not known, one of as
-       -- many partitions has no processors of the type any more, or nobody
-       -- shares them.
+       -- type. NULL where SYTCUG counts more partitions than have a record, or
+       -- only one, entries of one are missing, a weight or a type is not known,
+       -- one of as many partitions has no processors of the type any more, or
+       -- nobody shares them.
        weights,
        -- Physical processors of the type: those that SYTCUM lists, or all where
        -- no record names a type. NULL where SYTCUM has fewer processors than
@@ -169,7 +172,7 @@ SELECT system,
        -- weights or processors are.
        shared_processors,
        -- Whether the interval has records of as many partitions as SYTCUG
-       -- counts, with all of their entries.
+       -- counts, with all of their entries. NULL where SYTCUG counts one.
        is_whole,
        -- Whether weights and shared processors are those of the previous
        -- sample, and no partition began anew. NULL where one of them is not

@@ -1,8 +1,9 @@
--- Share and storage of each user (D1R15, D4R1; share changes of D2R4), one row
--- per user and time that they hold. A row that says the same as the one before
--- is left out, so that a user who logs on every day has one row between gaps.
+-- Share and storage of each user (D1R15, D4R1; share changes of D2R9; storage
+-- of D4R9), one row per user and time that they hold. A row that says the same
+-- as the one before is left out, so that a user who logs on every day has one
+-- row between gaps.
 CREATE OR REPLACE VIEW _user_configuration AS
-WITH told AS (
+WITH recorded AS (
   SELECT system, vmduser, tod, tod_us, vmdrelsh, vmdabssh, vmdssize, ascdefsz
   FROM monitor.mtrusr
   UNION ALL
@@ -11,6 +12,40 @@ WITH told AS (
   UNION ALL
   SELECT system, vmduser, tod, tod_us, vmdrelsh, vmdabssh, NULL, NULL
   FROM monitor.sclshr
+),
+-- No event tells of DEFINE STORAGE, but the end of a transaction does.
+used AS (
+  SELECT system, vmduser, tod, tod_us, vmdrelsh, vmdabssh, vmdssize, ascdefsz
+  FROM monitor.useate
+  WHERE vmdssize > 0
+),
+redefined AS (
+  SELECT system, vmduser
+  FROM (
+    SELECT system, vmduser, vmdssize, ascdefsz FROM recorded
+    UNION ALL
+    SELECT system, vmduser, vmdssize, ascdefsz FROM used
+  ) AS each
+  WHERE vmdssize > 0
+  GROUP BY system, vmduser
+  HAVING MIN(vmdssize) <> MAX(vmdssize) OR MIN(ascdefsz) <> MAX(ascdefsz)
+),
+told AS (
+  SELECT system, vmduser, tod, tod_us, vmdrelsh, vmdabssh, vmdssize, ascdefsz
+  FROM recorded
+  UNION ALL
+  SELECT u.system,
+         u.vmduser,
+         u.tod,
+         u.tod_us,
+         u.vmdrelsh,
+         u.vmdabssh,
+         u.vmdssize,
+         u.ascdefsz
+  FROM used AS u
+  JOIN redefined AS r
+    ON r.system = u.system
+    AND r.vmduser = u.vmduser
 ),
 placed AS (
   SELECT system,

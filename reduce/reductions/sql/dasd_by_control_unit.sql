@@ -22,6 +22,91 @@ lasting AS (
   GROUP BY system, subchannel
   HAVING MIN(ssid) = MAX(ssid)
 ),
+varied AS (
+  SELECT system, tod, rdevdev AS device FROM monitor.iodvof
+  UNION ALL
+  SELECT system, tod, rdevdev AS device FROM monitor.iodsof
+  UNION ALL
+  SELECT system, tod, rdevdev AS device FROM monitor.iodddv
+),
+online AS (
+  -- Disks that configuration tells to be there: of one that is offline, its
+  -- control unit and paths are not valid.
+  SELECT c.system,
+         c.device,
+         c.subchannel,
+         c.control_unit,
+         c.paths,
+         c.valid_from,
+         LEAST(c.valid_until, MIN(v.tod)) AS valid_until
+  FROM _device_configuration AS c
+  LEFT JOIN varied AS v
+    ON v.system = c.system
+    AND v.device = c.device
+    AND v.tod >= c.valid_from
+  WHERE c.device_class = 4
+    AND c.control_unit IS NOT NULL
+    AND c.paths <> ''
+  GROUP BY c.system, c.device, c.subchannel, c.control_unit, c.paths,
+           c.valid_from, c.valid_until
+),
+sampled AS (
+  SELECT system, interval_end, MAX(seconds) AS seconds
+  FROM _dasd_by_activity
+  GROUP BY system, interval_end
+),
+unsampled AS (
+  -- MONITOR SAMPLE can leave devices out, from the start on.
+  SELECT i.system,
+         i.interval_end,
+         i.seconds,
+         o.device,
+         o.subchannel,
+         o.control_unit,
+         o.paths
+  FROM sampled AS i
+  JOIN online AS o
+    ON o.system = i.system
+    AND as_of(i.interval_end, o.valid_from, o.valid_until)
+  LEFT JOIN _dasd_by_activity AS d
+    ON d.system = i.system
+    AND d.interval_end = i.interval_end
+    AND d.device = o.device
+  WHERE d.device IS NULL
+),
+every AS (
+  SELECT system,
+         interval_end,
+         device,
+         control_unit,
+         paths,
+         subchannel,
+         seconds,
+         starts,
+         pending_seconds,
+         disconnect_seconds,
+         connect_seconds,
+         busy_seconds,
+         unit_queue_seconds,
+         doubts
+  FROM _dasd_by_activity
+  UNION ALL
+  SELECT system,
+         interval_end,
+         device,
+         control_unit,
+         paths,
+         subchannel,
+         seconds,
+         CAST(NULL AS BIGINT) AS starts,
+         CAST(NULL AS DOUBLE) AS pending_seconds,
+         CAST(NULL AS DOUBLE) AS disconnect_seconds,
+         CAST(NULL AS DOUBLE) AS connect_seconds,
+         CAST(NULL AS DOUBLE) AS busy_seconds,
+         CAST(NULL AS DOUBLE) AS unit_queue_seconds,
+         'disks were not sampled' AS doubts
+  FROM unsampled
+),
 placed AS (
   -- Only what an alias does is its own.
   SELECT d.system,
@@ -38,7 +123,7 @@ placed AS (
          d.busy_seconds,
          d.unit_queue_seconds,
          d.doubts
-  FROM _dasd_by_activity AS d
+  FROM every AS d
   LEFT JOIN _device_base AS b
     ON b.system = d.system
     AND b.device = d.device

@@ -18,8 +18,11 @@ WITH area AS (
          COALESCE(MAX(CAST(calspool AS BIGINT)),
                   LAG(MAX(CAST(calspool AS BIGINT))) OVER w) AS spool_slots,
          MAX(CAST(cpvalocd AS BIGINT)) AS used_slots,
-         AVG(CAST(expmload AS DOUBLE)) / 1000 AS mload_ms,
-         AVG(CAST(expdevst AS DOUBLE)) / 1000 AS service_ms,
+         -- While no page moves they are those of an earlier interval.
+         AVG(CASE WHEN expctprd + expctpwr + expctsrd + expctswr = 0 THEN NULL
+                  ELSE CAST(expmload AS DOUBLE) END) / 1000 AS mload_ms,
+         AVG(CASE WHEN expctprd + expctpwr + expctsrd + expctswr = 0 THEN NULL
+                  ELSE CAST(expdevst AS DOUBLE) END) / 1000 AS service_ms,
          TRY_CAST(SUM(expcurqc) AS BIGINT) AS queue_length,
          complete_sum(expctprd) AS page_reads,
          complete_sum(expctpwr) AS page_writes,
@@ -48,10 +51,10 @@ SELECT a.system,
        -- Elapsed seconds T of the volume's record. NULL at a first sample.
        a.seconds,
        -- MLOAD, milliseconds per page (unit believed). NULL without EXPMLOAD in
-       -- STOASP records.
+       -- STOASP records, and while no page is moved.
        a.mload_ms,
        -- Service time of the device, milliseconds (unit believed). NULL without
-       -- EXPDEVST in STOASP records.
+       -- EXPDEVST in STOASP records, and while no page is moved.
        a.service_ms,
        -- Requests queued at the sample, 0 or more (believed). NULL without
        -- EXPCURQC in STOASP records.
