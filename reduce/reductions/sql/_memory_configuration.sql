@@ -77,7 +77,7 @@ SELECT system,
        valid_from,
        -- Time of the next one, UTC; NULL while none has followed.
        LEAD(valid_from) OVER (
-         PARTITION BY system ORDER BY told_us
+         PARTITION BY system ORDER BY told_us, valid_from
        ) AS valid_until,
        -- Frames above 2 GB, 4 KB each, 0 or more: MTRMEM_RSAGSTOR, whose place
        -- is inferred, less 2 GB. NULL when the record ends before it.
