@@ -30,9 +30,9 @@ from .planning import Unit
 MEMORY = "700MB"
 """Default memory limit of DuckDB; the process needs another 200 MB."""
 DISABLED = f"{COSTLY},common_subexpressions,statistics_propagation"
-"""Optimizers to disable. Common subexpressions cost a twelfth of the processor time of a small day
-and gain nothing in a large one. The last makes columns required in Parquet where no row of a day has
-a NULL."""
+"""Optimizers to disable. Common subexpressions cost a twelfth of the processor time of a small day,
+and gain nothing in a large one. The last makes columns required in Parquet where no row of a day
+has a NULL."""
 
 
 @dataclass(frozen=True, slots=True)
