@@ -388,13 +388,17 @@ def is_judged_by_next(table: str) -> bool:
 
 def relations_of(layout: Layout) -> list[str]:
     """The views of schema `monitor` that `interval.<table>` reads."""
-    owner = owner_of(layout)
-    read = {layout.name, *(event.table for event in owner.events)}
+    read = {*rows_from(layout.name)}
     if members := members_of(layout):
         read.add(members.table)
-    if owner.clock:
-        read.add(owner.clock[0])
+    if clock := owner_of(layout).clock:
+        read.add(clock[0])
     return [f"monitor.{table}" for table in sorted(read)]
+
+
+def rows_from(table: str) -> list[str]:
+    """The tables without whose records `interval.<table>` has no row: samples, and events."""
+    return [table, *dict.fromkeys(event.table for event in owner_of(tables()[table]).events)]
 
 
 def _columns(

@@ -26,7 +26,7 @@ from ..format.parts import wholes
 from ..format.store import Store
 from ..measured.classes import FILE, class_rules
 from ..measured.runs import run_names
-from .interval import is_judged_by_next, without_rows
+from .interval import is_judged_by_next, rows_from, without_rows
 from .landed_views import INTERVALS, landed_view, macros, run_columns, views_below
 from .scope import ALL, BEFORE, Basis, Scope, basis_of, with_samples_before
 from .views import LANDED, PLACE, sql_type
@@ -130,7 +130,7 @@ class Relations:
         if schema == LANDED:
             select = f"SELECT * FROM {self._rows(table)}"
         else:
-            is_empty = schema == "interval" and not self._has_samples(table)
+            is_empty = schema == "interval" and not any(map(self._has_files, rows_from(table)))
             below = [f"monitor.{table}"] if is_empty else views_below(relation)
             for dependency in below:
                 self.make(dependency)
@@ -148,7 +148,7 @@ class Relations:
             self._standing[relation] = state
         self._made[relation] = kind
 
-    def _has_samples(self, table: str) -> bool:
+    def _has_files(self, table: str) -> bool:
         """Whether a table has files in the scope; a catalogue for other programs is not asked."""
         return self._views_only or bool(files_of(self._store, table, self._read(table)[0]))
 

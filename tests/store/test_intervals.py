@@ -188,7 +188,7 @@ def test_samples_of_an_open_interval_are_in_no_rate(store: Store, tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    "each", [pytest.param(8, id="some"), pytest.param(1, id="every", marks=pytest.mark.slow)]
+    "each", [pytest.param(40, id="some"), pytest.param(1, id="every", marks=pytest.mark.slow)]
 )
 def test_deltas_of_what_no_dump_has_have_the_columns_and_types_of_the_rule(store: Store, each: int):
     """Nothing is computed then; a catalogue for other programs has the rule itself."""
@@ -198,3 +198,11 @@ def test_deltas_of_what_no_dump_has_have_the_columns_and_types_of_the_rule(store
             empty, whole = (con.sql(f"FROM {name}") for con in (plain, rule))
             assert (empty.columns, empty.types) == (whole.columns, whole.types), name
             assert empty.fetchall() == [], name
+
+
+def test_a_user_who_left_has_ended_though_nobody_was_sampled(store: Store, tmp_path: Path):
+    left = fields("uselof", 90, vmduser="LNX1")
+    land(store, tmp_path, dump(interval(0, config()), moved(60, 1), left, moved(120, 2)))
+
+    rows = ask(store, "SELECT epoch(interval_end) % 3600, vmduser, cause FROM interval.useact")
+    assert rows == [(120, "LNX1", "ended")]
