@@ -64,8 +64,6 @@ ROUNDING = 1e-9
 """Part of a total by which floats may sum up to more."""
 REACH = timedelta(hours=2)
 """How far behind the last record that landed its interval is looked for."""
-OUTDATED = 3
-"""Intervals without another one after which figures are not shown any more."""
 Send = Callable[[Sequence[Metric], Sequence[Metric], datetime], None]
 """Sends counts as they are now, and the figures of the interval of a system that ends then, UTC."""
 
@@ -282,8 +280,7 @@ class LiveMetrics:
                 except NothingToReportError:
                     continue
                 families += figures(subject, result, self._top)
-        length_s = (interval.end - interval.begin).total_seconds()
-        return Figures(time.monotonic() + OUTDATED * length_s, interval.end, joined(families))
+        return Figures(time.monotonic() + interval.holds_s, interval.end, joined(families))
 
 
 class _Server(ThreadingHTTPServer):

@@ -72,6 +72,10 @@ class LiveConnection:
             self._connection = None
 
 
+OUTDATED = 3
+"""Intervals without another one after which figures are those of an earlier time."""
+
+
 @dataclass(frozen=True, slots=True)
 class Interval:
     """An interval of a system that has rates: its begin, the end of the one before, and its end.
@@ -81,6 +85,11 @@ class Interval:
 
     begin: datetime
     end: datetime
+
+    @property
+    def holds_s(self) -> float:
+        """Seconds for which it is the last one, without another, before it is out of date."""
+        return OUTDATED * (self.end - self.begin).total_seconds()
 
 
 def intervals_since(connection: Connection, system: str | None, since: datetime) -> list[Interval]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -108,14 +109,21 @@ class TopScreen(App[None]):
         Binding("q", "quit", "Quit"),
     ]
 
-    def __init__(self, watched: Watched, state: Callable[[], str] = lambda: "") -> None:
+    def __init__(
+        self,
+        watched: Watched,
+        state: Callable[[], str] = lambda: "",
+        now_s: Callable[[], float] = time.monotonic,
+    ) -> None:
         """Reads nothing yet.
 
         Args:
             state: what is to be said of the source, beside what has landed.
+            now_s: a clock, seconds.
         """
         super().__init__()
         self._watched, self._state, self._said = watched, state, ""
+        self._now_s, self._landed_s = now_s, now_s()
         self._version: str | None = None
         self._intervals: list[Interval] = []
         self._at: int | None = None
@@ -143,7 +151,7 @@ class TopScreen(App[None]):
 
     def _look(self) -> None:
         """Read again if something has landed."""
-        if self._said != (state := self._state()):
+        if self._said != (state := self._state() or self._quiet()):
             self._said = state
             self._show(self.shown)
         if self._is_paused:
@@ -153,9 +161,18 @@ class TopScreen(App[None]):
             self._version = version
             self._ask(self._read_all, self._show)
 
+    def _quiet(self) -> str:
+        """Since when nothing has landed, where the last interval is out of date."""
+        quiet_s = self._now_s() - self._landed_s
+        if not self._intervals or quiet_s < self._intervals[-1].holds_s:
+            return ""
+        return f"nothing new for {counted(int(quiet_s // 60) or 1, 'minute')}"
+
     def _read_all(self) -> Shown:
         """Read the intervals, and the lines of the one that is shown."""
-        self._intervals = self._watched.intervals()
+        before, self._intervals = self._intervals[-1:], self._watched.intervals()
+        if self._intervals[-1:] != before:
+            self._landed_s = self._now_s()
         return self._read()
 
     def _read(self) -> Shown:

@@ -8,6 +8,7 @@ import json
 import os
 import sys
 import tempfile
+import time
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 from pathlib import Path
@@ -19,7 +20,7 @@ from textual.widgets import DataTable, Static
 from cpmon.cli.main import Status
 from cpmon.cli.top.followed import FollowedSource
 from cpmon.cli.top.panels import SUBJECTS, Lines, Watched
-from cpmon.cli.top.screen import Sheet, TopScreen
+from cpmon.cli.top.screen import LOOK_S, Sheet, TopScreen
 from cpmon.config import Settings
 from cpmon.generate import load_scenario, write_run
 from cpmon.ingest.following import Follower
@@ -83,11 +84,11 @@ def followed(folder: Path) -> Store:
     return store
 
 
-def drive(watched: Watched, act: Act) -> None:
+def drive(watched: Watched, act: Act, now_s: Callable[[], float] = time.monotonic) -> None:
     """Do something on the screen of a store, once it shows something."""
 
     async def run() -> None:
-        app = TopScreen(watched)
+        app = TopScreen(watched, now_s=now_s)
         async with app.run_test(size=(80, 24)) as pilot:
             await settled(app, pilot)
             await act(app, pilot)
@@ -124,6 +125,21 @@ def test_it_shows_the_users_of_the_last_interval(lab: Remembered):
         assert [row[:3] for row in texts(app)] == [["ALICE", "60.0", "0.00"]]
 
     drive(lab, act)
+
+
+def test_it_says_when_the_last_interval_is_out_of_date(lab: Remembered):
+    """Intervals are of a minute: after three of them without another one."""
+    clock = [100.0]
+
+    async def act(app: TopScreen, pilot: Pilot[None]) -> None:
+        clock[0] += 179
+        await pilot.pause(2 * LOOK_S)
+        assert "nothing new" not in status(app)
+        clock[0] += 1
+        while "nothing new for 3 minutes" not in status(app):
+            await settled(app, pilot)
+
+    drive(lab, act, lambda: clock[0])
 
 
 @pytest.mark.slow
