@@ -10,13 +10,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
 from cpmon.cli.main import Status
 from cpmon.config.definitions import Definitions, use
+from cpmon.core.errors import CpmonError
 from cpmon.core.sql import UserSql
 from cpmon.ingest import ingest
 from cpmon.store import Store
+from cpmon.store.sandbox.guard import checked_expression, guarded
 from tests.cli.answer import Answer, Cpmon
 from tests.cli.test_own_reports import DUMP, TABLES, VIEW
 from tests.safety.escapes import EXPRESSIONS, HONEST_ENDS, QUERIES
@@ -156,10 +159,27 @@ def later(*values: str) -> Any:
 
 
 def trials(places: Iterable[str], texts: Sequence[str]) -> pytest.MarkDecorator:
-    """All texts in all modules of some places; every seventh is quick."""
-    both = itertools.product(places, texts)
-    marked = [later(*each) if n % 7 else each for n, each in enumerate(both)]
+    """All texts in all modules of some places; of seven trials one is quick, and two are slow.
+
+    The others are long: all places have one guard, and every text is tried on that.
+    """
+    marks = [(), *[pytest.mark.long] * 2, pytest.mark.slow, *[pytest.mark.long] * 2]
+    both = zip(itertools.product(places, texts), itertools.cycle([*marks, pytest.mark.slow]))
+    marked = [pytest.param(*each, marks=mark) for each, mark in both]
     return pytest.mark.parametrize(("module", "sql"), marked)
+
+
+def test_the_guard_of_all_places_refuses_each_text():
+    filled = {"out": "/tmp", "run": "/tmp/a.parquet"}
+    for text in EXPRESSIONS:
+        sql = UserSql(text.format(value="a / nullif(b, 0)", **filled))
+        if "query(" not in text:  # no function of expressions, which DuckDB says as it binds
+            with pytest.raises(CpmonError):
+                checked_expression(sql)
+    with duckdb.connect() as connection:
+        for text in QUERIES:
+            with pytest.raises(CpmonError):
+                guarded(connection, UserSql(text.format(select="SELECT 1 AS a", **filled)))
 
 
 @trials(OF_EXPRESSIONS, EXPRESSIONS)
