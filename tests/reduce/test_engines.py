@@ -234,10 +234,11 @@ def test_a_chart_has_a_series_for_each_partition_and_type(tmp_path: Path) -> Non
 
 
 def test_a_partition_of_one_type_has_a_mean_line(tmp_path: Path) -> None:
-    con = steady(tmp_path, {"OWN": (Engines("IFL", 2, 10, 0.25),)}, IFL=3)
+    own, other = Engines("IFL", 2, 10, 0.25), Engines("IFL", 1, 20)
+    con = steady(tmp_path, {"OWN": (own,), "OTHER": (other,)}, IFL=3)
     one = report(con, "LPAR", objects={"partition": "OWN"})
     assert one.mean["busy_util"] == pytest.approx(0.25)
-    assert one.mean["entitlement_util"] == pytest.approx(0.5 / 3)
+    assert one.mean["entitlement_util"] == pytest.approx(0.5 / (3 * 10 / 30))
 
 
 @pytest.mark.parametrize(("weight", "flags"), [(0, DEDICATED), (0xFFFF, 0), (0xFFFF, DEDICATED)])
@@ -564,8 +565,9 @@ def test_entries_that_a_record_states_and_has_not_belong_to_the_partition(tmp_pa
         tmp_path,
         *(
             [
-                machine(minute, 1, 4, own="P1"),
+                machine(minute, 2, 4, own="P1"),
                 partition("P1", 1, minute, *whole, entries=4 if minute < 2 else 2),
+                partition("P2", 2, minute, Engines("CP", 1, 100, 0.0)),
                 physical(minute, CP=4),
             ]
             for minute in range(5)
@@ -574,7 +576,7 @@ def test_entries_that_a_record_states_and_has_not_belong_to_the_partition(tmp_pa
     assert by_minute(con, "logical_processors", "P1", "CP")[-4:] == [4, None, None, None]
     assert by_minute(con, "active_us", "P1", "CP")[-4:] == [120_000_000, None, None, None]
     assert by_minute(con, "dispatched_us", "P1", "CP")[-4:] == [120_000_000, None, None, None]
-    assert pool(con, "partitions, active_us")[-4:] == [(1, 120_000_000), *[(None, None)] * 3]
+    assert pool(con, "partitions, active_us")[-4:] == [(2, 120_000_000), *[(None, None)] * 3]
     (note,) = [note for note in report(con, "LPAR").notes if note.startswith("Blank, left out")]
     assert "processors of a partition are missing (3)" in note
 

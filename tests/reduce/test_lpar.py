@@ -55,6 +55,8 @@ def test_the_partition_of_the_system_itself(con: duckdb.DuckDBPyConnection) -> N
         "own_seconds": 120,
         "physical_seconds": 240,
         "physical_us": 75_000_000,
+        # Its processors ran for 90 s.
+        "doubts": "SYTCUP contradicts SYTPRP",
     }
     close(partition(con, "LAB", 1), want)
 
@@ -141,7 +143,8 @@ def test_an_interval_that_two_dumps_hold_counts_once(con: duckdb.DuckDBPyConnect
         )
         con.execute(f"UPDATE copy_{table} SET dump = 'b', seconds = NULL{growing}")
         con.execute(f"INSERT INTO interval.{table} FROM copy_{table}")
-    close(partition(con, "LAB", 1), once)
+    # Without the time of each row, nothing contradicts the time of the processors.
+    close(partition(con, "LAB", 1), once | {"doubts": None})
 
 
 def test_before_4_3_no_partition_is_told_to_be_the_own_one(con: duckdb.DuckDBPyConnection) -> None:

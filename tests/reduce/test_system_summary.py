@@ -104,6 +104,7 @@ def test_system_summary2_of_the_first_interval(con: duckdb.DuckDBPyConnection) -
         "resident_above_pages": None,
         "xstor_pages": 100,
         "dasd_pages": 300,
+        "doubts": DISPATCHED,
     }
     close(got, want)
 

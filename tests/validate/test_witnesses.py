@@ -22,15 +22,27 @@ from tests.worlds.world import KINDS, MACHINES, World, random_world
 NOTED = {
     "processors-dispatched": (
         "SYTCUP contradicts SYTPRP",
-        ("PROCESSORS_BY_TIME", "SYSTEM_SUMMARY_BY_TIME"),
+        (
+            *("PROCESSORS_BY_TIME", "SYSTEM_SUMMARY_BY_TIME", "SYSTEM_SUMMARY2_BY_TIME"),
+            "LPAR",
+        ),
     ),
-    "devices-ios": ("SYTSYP contradicts IODDEV", ("DASD_BY_ACTIVITY",)),
+    "devices-ios": (
+        "SYTSYP contradicts IODDEV",
+        ("DASD_BY_ACTIVITY", "DASD_BY_CONTROL_UNIT", "SYSTEM_SUMMARY_BY_TIME"),
+    ),
     "slots-counted": (
         "SYTASG contradicts STOASP",
         ("AUX_STORAGE_BY_TIME", "DASD_SYSTEM_AREAS_BY_TYPE"),
     ),
     "guests-time": ("USEACT contradicts APLSDT", ("LINUX_GUESTS",)),
-    "users-counted": ("SYTUSR contradicts USEACT", ("USER_RESOURCE_UTIL", "CHARGEBACK")),
+    "users-counted": (
+        "SYTUSR contradicts USEACT",
+        (
+            *("USER_RESOURCE_UTIL", "CHARGEBACK", "STORAGE_BY_TIME"),
+            *("SYSTEM_SUMMARY_BY_TIME", "SYSTEM_SUMMARY2_BY_TIME"),
+        ),
+    ),
     "users-time-charged": ("SYTPRP contradicts USEACT", ("USER_RESOURCE_UTIL", "CHARGEBACK")),
 }
 """Rule of a witness -> what is said, and under which reports."""

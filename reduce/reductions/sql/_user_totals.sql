@@ -41,7 +41,8 @@ held AS (
          s.xstor_pages,
          s.dasd_pages,
          s.doubts,
-         COALESCE(c.users <= s.sampled, TRUE) AS is_whole
+         COALESCE(c.users <= s.sampled, TRUE) AS is_whole,
+         COALESCE(s.sampled > c.users * 1.01e0 + 1, FALSE) AS is_contradicted
   FROM summed AS s
   LEFT JOIN _stated_users AS c
     ON c.system = s.system AND c.interval_end = s.interval_end
@@ -66,7 +67,8 @@ SELECT t.system,
        nullif(
          concat_ws(
            ', ', t.doubts,
-           CASE WHEN NOT t.is_whole THEN 'users were not sampled' END
+           CASE WHEN NOT t.is_whole THEN 'users were not sampled' END,
+           CASE WHEN t.is_contradicted THEN 'SYTUSR contradicts USEACT' END
          ), ''
        ) AS doubts
 FROM held AS t;

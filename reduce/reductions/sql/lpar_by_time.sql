@@ -194,7 +194,12 @@ every AS (
          d.own_seconds,
          CASE WHEN l.partition_name = '*PHYSICAL*' THEN m.processors
               ELSE d.processors END AS processors,
-         nullif(concat_ws(', ', l.doubts, d.doubts, u.doubts), '') AS doubts
+         nullif(
+           concat_ws(
+             ', ', l.doubts, d.doubts, u.doubts,
+             CASE WHEN l.partition_name = m.own_name THEN w.doubts END
+           ), ''
+         ) AS doubts
   FROM line AS l
   LEFT JOIN detail AS d
     ON d.system = l.system
@@ -208,6 +213,9 @@ every AS (
   LEFT JOIN unsure AS u
     ON u.system = l.system
     AND u.interval_end = l.interval_end
+  LEFT JOIN _processor_witness AS w
+    ON w.system = l.system
+    AND w.interval_end = l.interval_end
 )
 SELECT e.system,
        e.interval_end,

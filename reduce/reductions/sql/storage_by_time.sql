@@ -74,7 +74,9 @@ SELECT p.system,
        nullif(
          concat_ws(
            ', ', f.doubts, d.doubts, m.doubts,
-           CASE WHEN w.users > d.sampled THEN 'users were not sampled' END
+           CASE WHEN w.users > d.sampled THEN 'users were not sampled' END,
+           CASE WHEN d.sampled > w.users * 1.01e0 + 1
+                THEN 'SYTUSR contradicts USEACT' END
          ), ''
        ) AS doubts
 FROM paging_by_time AS p

@@ -49,7 +49,7 @@ SELECT i.system,
        u.xstor_pages,
        -- DASD page slots of all users. NULL without USEACT records.
        u.dasd_pages,
-       nullif(concat_ws(', ', p.doubts, r.doubts, u.doubts,
+       nullif(concat_ws(', ', p.doubts, r.doubts, u.doubts, w.doubts,
          CASE WHEN p.processor_seconds > 0 AND p.master_seconds IS NULL
               AND n.since < i.interval_end
               THEN 'the master processor is not known since VARY OFF' END
@@ -61,5 +61,7 @@ LEFT JOIN _storage_totals AS r
   ON r.system = i.system AND r.interval_end = i.interval_end
 LEFT JOIN _user_totals AS u
   ON u.system = i.system AND u.interval_end = i.interval_end
+LEFT JOIN _processor_witness AS w
+  ON w.system = i.system AND w.interval_end = i.interval_end
 LEFT JOIN named AS n
   ON n.system = i.system;

@@ -57,7 +57,8 @@ SELECT i.system,
        l.seconds AS transaction_seconds,
        nullif(
          concat_ws(
-           ', ', p.doubts, l.doubts, s.doubts, x.doubts, g.doubts, w.doubts
+           ', ', p.doubts, l.doubts, s.doubts, x.doubts, g.doubts, w.doubts,
+           d.doubts
          ), ''
        ) AS doubts
 FROM _interval AS i
@@ -72,4 +73,6 @@ LEFT JOIN _xstor_totals AS x
 LEFT JOIN _paging_totals AS g
   ON g.system = i.system AND g.interval_end = i.interval_end
 LEFT JOIN _processor_witness AS w
-  ON w.system = i.system AND w.interval_end = i.interval_end;
+  ON w.system = i.system AND w.interval_end = i.interval_end
+LEFT JOIN _device_witness AS d
+  ON d.system = i.system AND d.interval_end = i.interval_end;
