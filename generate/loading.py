@@ -61,6 +61,8 @@ _OF_MACHINE = {
 _OF_USERS = {
     *("logon", "logoff", "runaway", "define-cpu", "detach-cpu", "share", "reboot", "guest-clock"),
     *("quickdsp", "process-start", "process-end", "mount", "unmount"),
+    *("cpu-offline", "cpu-online", "interface-up", "interface-down"),
+    *("define-disk", "detach-disk", "define-adapter", "detach-adapter"),
 }
 
 
@@ -152,7 +154,7 @@ def _check_event(scenario: Scenario, run: Run, each: Event, place: Place) -> Non
                 found=repr(each.users),
             )
         _check_item(scenario, each, place)
-        if each.kind in ("define-cpu", "detach-cpu") and each.processor is None:
+        if each.kind.endswith(("-cpu", "line")) and each.processor is None:
             raise CpmonError(
                 f"{each.kind}: which virtual processor?",
                 place=place("processor"),
@@ -203,11 +205,16 @@ def _check_event(scenario: Scenario, run: Run, each: Event, place: Place) -> Non
 
 
 def _check_item(scenario: Scenario, each: Event, place: Place) -> None:
-    """Check that guests have the process or file system that an event names."""
+    """Check that guests have the process, interface or file system that an event names."""
     if each.kind in ("process-start", "process-end"):
         names: Iterable[str] = (p.command for group in scenario.users for p in group.processes)
     elif each.kind in ("mount", "unmount"):
         names = (f.directory for group in scenario.users for f in group.file_systems)
+    elif each.kind in ("interface-up", "interface-down"):
+        names = (i.name for group in scenario.users for i in group.interfaces)
+    elif each.kind.endswith(("-disk", "-adapter")):
+        _check_virtual(scenario, each, place)
+        return
     else:
         return
     known = list(dict.fromkeys(names))
@@ -215,8 +222,22 @@ def _check_item(scenario: Scenario, each: Event, place: Place) -> None:
         raise CpmonError(
             f"{each.kind}: no guest has {each.name or 'a thing without a name'}",
             place=place("name"),
-            expected=", ".join(known) or "a [[users.processes]] or [[users.file_systems]]",
+            expected=", ".join(known)
+            or "a [[users.processes]], [[users.file_systems]] or [[users.interfaces]]",
             found=repr(each.name),
+        )
+
+
+def _check_virtual(scenario: Scenario, each: Event, place: Place) -> None:
+    """Check that users have the virtual disk or adapter that an event names."""
+    key = "virtual_disks" if each.kind.endswith("-disk") else "adapters"
+    numbers = {d.device.upper().rjust(4, "0") for g in scenario.users for d in getattr(g, key)}
+    if each.device.upper().rjust(4, "0") not in numbers:
+        raise CpmonError(
+            f"{each.kind}: no user has such a device",
+            place=place("device"),
+            expected=", ".join(sorted(numbers)) or f"a [[users.{key}]]",
+            found=repr(each.device),
         )
 
 

@@ -27,6 +27,7 @@ from .activity.usage import (
     virtual_ios,
     volume_work,
 )
+from .activity.virtual_devices import adapter_bytes, disk_ios, network_bytes, rates_of
 from .model.measurement import SCM_PER_S, TOD_PER_S, TOD_PER_US, moment
 from .model.population import Reported
 from .model.presence import Presence, Stay
@@ -234,9 +235,11 @@ def _processors(sample: Sample) -> Columns:
 
 def _devices(sample: Sample) -> Columns:
     volumes, work = sample.model.volumes, volume_work(sample)
+    begin, end = (int(edge) for edge in sample.model.timeline.edges[sample.number - 1 :][:2])
     return {
         "device": volumes.devices,
-        "volser": volumes.serials_at(int(sample.model.timeline.edges[sample.number])),
+        "volser": volumes.serials_at(end),
+        "volume_changes": volumes.serials_at(begin) != volumes.serials_at(end),
         "kind": np.where(volumes.is_page, "page", np.where(volumes.is_spool, "spool", "user")),
         **_existence(sample, sample.devices),
         "measured_s": _existed(sample, sample.measured),
@@ -324,8 +327,63 @@ def _linux_guests(sample: Sample) -> Columns:
         "clock_fast_s": fast[linux.owner] / TOD_PER_S,
         "clock_set": (fast != model.population.clock_offset(sample.number - 1))[linux.owner],
         "busy_s": (_of_users(sample, used.virtual) * booted)[linux.owner],
-        "virtual_processors": linux.processors,
+        "virtual_processors": linux.online(linux.owner, sample.number),
+        "processors_change": _of_guests(sample, _set_changes(sample.online)),
         "memory_mib": linux.memory / 1024,
+    }
+
+
+def _set_changes(stay: Stay) -> Any:
+    """(objects,) which are there at one end of the interval alone."""
+    return stay.before != stay.now
+
+
+def _of_guests(sample: Sample, rows: Any) -> Any:
+    """(guests,) whether something is so of a virtual processor of a guest while it is booted."""
+    users = sample.model.users
+    of_users = np.bincount(users.owner, rows, len(users.names)) > 0
+    return of_users[sample.model.linux.owner]
+
+
+def _guest_networks(sample: Sample) -> Columns:
+    """Bytes that all interfaces of guests received and sent while they were there."""
+    linux, guests = sample.model.linux, _linux_guests(sample)
+    kept = ("userid", "exists_s", "at_begin", "at_end", "begun", "ended", "clock_set")
+    booted = np.minimum(sample.boots.share / np.maximum(sample.users.share, 1e-9), 1.0)
+    moved = network_bytes(sample) * booted[linux.owner]
+    changes = np.zeros(len(linux.owner), dtype=np.bool_)
+    for each in linux.interfaces:
+        stay, own = sample.during(each.presence), np.isin(linux.owner, each.owner)
+        moved = moved + rates_of(each)[:, None] * (_existed(sample, stay)[linux.owner] * own)
+        changes |= own & (stay.ended | (stay.before != stay.now))[linux.owner]
+    return {
+        **{name: guests[name] for name in kept},
+        "interfaces_change": changes,
+        "received_bytes": moved[0],
+        "sent_bytes": moved[1],
+    }
+
+
+def _virtual_disks(sample: Sample) -> Columns:
+    disks = sample.model.virtual.disks
+    return {
+        "owner": sample.model.users.names[disks.owner],
+        "virtual_device": disks.numbers,
+        **_existence(sample, sample.disks),
+        "size_mib": disks.each("size_mib"),
+        "ios": disk_ios(sample),
+    }
+
+
+def _virtual_adapters(sample: Sample) -> Columns:
+    adapters = sample.model.virtual.adapters
+    received, sent = adapter_bytes(sample)
+    return {
+        "owner": sample.model.users.names[adapters.owner],
+        "adapter": adapters.numbers,
+        **_existence(sample, sample.adapters),
+        "received_bytes": received,
+        "sent_bytes": sent,
     }
 
 
@@ -384,6 +442,9 @@ _KINDS: Mapping[str, Callable[[Sample], Columns]] = {
     "partitions": _partitions,
     "logical_processors": _logical_processors,
     "linux_guests": _linux_guests,
+    "guest_networks": _guest_networks,
+    "virtual_disks": _virtual_disks,
+    "virtual_adapters": _virtual_adapters,
     "file_systems": _file_systems,
     "processes": _processes,
 }

@@ -186,7 +186,7 @@ def usage(sample: Sample) -> Usage:
     ]
     totals, weights = zip(*shared, strict=True)
     virtual = _virtual(sample, demand)
-    share = sample.rows.share
+    share = sample.running.share
     weights_of_cp = np.maximum(virtual, 1) * (0.5 + rng.random(len(owner))) * share
     # CP time charged to users runs, if possible, in the time that virtual time leaves.
     charged, span = int(sample.times.charged.sum()), int(sample.model.timeline.tod[k])
@@ -207,7 +207,7 @@ def _virtual(sample: Sample, demand: F64) -> I64:
     most = 0.9 * total / max(int((looping > 0).sum()), 1)
     taken = floor_int(np.minimum(looping / 100 * span, most))
     loops = users.on_base(taken)
-    share = sample.rows.share
+    share = sample.running.share
     each = np.bincount(users.owner, share, len(demand))
     weights = (demand * (looping == 0) / np.maximum(each, 1e-9))[users.owner] * share
     # The first virtual processor of a guest has most of its work.
@@ -386,11 +386,14 @@ def processor_jiffies(sample: Sample, chosen: I64, elapsed: I64) -> dict[str, I6
 
     Args:
         chosen: indices of guests, all with the same number of processors.
-        elapsed: (chosen,) TOD units, less when the guest was logged on for a part of them.
+        elapsed: (chosen,) TOD units, less when the guest was logged on for a part of them, and for
+            processors that are online in its system for a part.
     """
     linux, used, states = sample.model.linux, usage(sample), _processor_states(sample)
-    elapsed = floor_int(elapsed * sample.users.share[linux.owner[chosen]])
-    at, span = linux.virtual_processors(chosen), elapsed[:, None].astype(np.float64)
+    logged_on, at = sample.users.share[linux.owner[chosen]], linux.virtual_processors(chosen)
+    elapsed = floor_int(elapsed * logged_on)
+    online = sample.online.share[at] / np.where(logged_on > 0, logged_on, 1.0)[:, None]
+    span = elapsed[:, None] * online
     names = (*BUSY, "steal", "iowait", "idle")
     spent = np.empty((len(names), *at.shape))
     np.multiply(used.virtual[at], linux.modes[:, chosen, None], out=spent[: len(BUSY)])
@@ -404,7 +407,8 @@ def processor_jiffies(sample: Sample, chosen: I64, elapsed: I64) -> dict[str, I6
     )
     # A jiffy, the unit of processor times in Linux, is 0.01 s.
     jiffies = floor_int(elapsed / (TOD_PER_S // 100) + rng.random(len(chosen)))
-    shares, totals = spent.reshape(len(spent), -1), np.repeat(jiffies, at.shape[1])
+    shares = spent.reshape(len(spent), -1)
+    totals = floor_int(jiffies[:, None] * online).reshape(-1)
     parts = allocate_shares(rng, shares, totals).reshape(spent.shape)
     return dict(zip(names, parts, strict=True))
 

@@ -339,13 +339,16 @@ class Encoder:
             self._columns[name] = self._begin(name, value, None)
         self.encoding.check_conditions(self._records)
 
-    def encode(self, tods: U64, values: Values, present: Bool | None = None) -> U8:
+    def encode(
+        self, tods: U64, values: Values, present: Bool | None = None, counting: Bool | None = None
+    ) -> U8:
         """The records of one sample.
 
         Args:
             tods: time stamps, one for each present row.
             values: levels; deltas of counters, at the first sample those of a typical interval.
-            present: (rows,) which rows have a record; the counters of the others stay.
+            present: (rows,) which rows have a record.
+            counting: (rows,) those whose counters go on; the others' stay. As present by default.
 
         Returns:
             (present rows, record length) bytes, valid until the next call.
@@ -353,11 +356,12 @@ class Encoder:
         Raises:
             LayoutError: no release has such a field.
         """
+        counting = present if counting is None else counting
         for name, value in values.items():
             if name not in self._columns:
-                self._columns[name] = self._begin(name, value, present)
+                self._columns[name] = self._begin(name, value, counting)
             elif (column := self._columns[name]) is not None:
-                column.update(value, present)
+                column.update(value, counting)
         if present is None:
             self._tods[...] = tods
             return self._records

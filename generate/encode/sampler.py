@@ -103,6 +103,10 @@ def _interval_events(sample: Sample, progress: _Progress) -> list[EventBatch]:
     if "io" in events:
         batches += _varied(sample, "iodvof", "iodvon", sample.devices)
         batches += _varied(sample, "iodmof", "iodmon", _besides(sample.measured, sample.devices))
+    if "storage" in events:
+        batches += _varied(sample, "stoasd", "stoasc", sample.disks)
+    if "network" in events:
+        batches += _varied(sample, "vndlsd", "vndlsu", sample.adapters)
     return _suspended(sample, [*batches, *_told(sample, events)])
 
 
@@ -185,7 +189,7 @@ def _events(sample: Sample, name: str, moment: int, count: int, **given: Any) ->
 
 
 def _varied(sample: Sample, off: str, on: str, stay: Stay, each: int = 1) -> list[EventBatch]:
-    """Events of processors, cores of some threads each, or devices that went off and on."""
+    """Events of processors, cores of some threads each, or devices that ended and began."""
     changes = [(off, ending.moment, ending.objects) for ending in stay.ends]
     changes += [(on, moment, objects) for moment, objects in stay.begins]
     chosen = ((name, at, np.flatnonzero(objects[::each])) for name, at, objects in changes)
@@ -352,7 +356,9 @@ class _Writer:
         if restarted is not None and restarted.any():
             encoder.restart(restarted)
             values = self._after(restarted, values, record.lasting(scope))
-        records = encoder.encode(tods, values, None if len(tods) == encoder.rows else present)
+        counting = record.mask("counting", scope)
+        shown = None if counting is None and len(tods) == encoder.rows else present
+        records = encoder.encode(tods, values, shown, counting)
         self.present = present
         return Block(encoder.layout.domain, records, tods), progress
 
@@ -381,8 +387,8 @@ class _Writer:
         if users is None:
             users = scope["owner"] if name == "aplsdt" else model.users.owner
         chosen = sample.users.ended[users] | every
-        if "reported" in scope:
-            # What a daemon last wrote.
+        if "reported" in scope or "block" in scope:
+            # What a daemon last wrote, and the form that a block last had.
             chosen = chosen & self.present
         rows = np.flatnonzero(chosen)
         if not len(rows):

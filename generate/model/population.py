@@ -15,7 +15,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ..numeric import F64, I64, Bool, around_one, bell, floor_int, skewed
-from ..scenario.scenario import Event, FileSystem, GuestProcess, UserGroup, Workload
+from ..scenario.scenario import (
+    Event,
+    FileSystem,
+    GuestInterface,
+    GuestProcess,
+    UserGroup,
+    Workload,
+)
 from .measurement import TOD_PER_S, Allocation, Measurement, Timeline, moment
 from .presence import Presence, Switch
 
@@ -32,6 +39,8 @@ class Population:
         owner, address: (virtual processors,) index of the user; address of the processor.
         users, processors, boots: existence of the users' sessions, of their virtual processors, and
             of the systems that run in them.
+        online, running: when virtual processors are online in the system of a guest, while its user
+            is logged on, and while they are defined, too.
         shares: share of some users from a moment on, in order.
     """
 
@@ -47,6 +56,7 @@ class Population:
         shares: list[tuple[int, Bool, int]] = []
         self._clocks: list[tuple[int, Bool, int]] = []
         sessions, defined, boots = list[Switch](), list[Switch](), list[Switch]()
+        online = list[Switch]()
         for each in measurement.events:
             users, at = matching(self.names, each.users), moment(each.at_s)
             match each.kind:
@@ -55,6 +65,9 @@ class Population:
                 case "define-cpu" | "detach-cpu":
                     rows = users[self.owner] & (self.address == each.processor)
                     defined.append(Switch(at, rows, each.kind == "define-cpu"))
+                case "cpu-online" | "cpu-offline":
+                    rows = users[self.owner] & (self.address == each.processor)
+                    online.append(Switch(at, rows, each.kind == "cpu-online"))
                 case "reboot":
                     down = moment(each.at_s + each.lasts_s)
                     boots += [Switch(at, users, False), Switch(down, users, True)]
@@ -68,6 +81,8 @@ class Population:
         of_rows = [Switch(s.moment, s.objects[self.owner], s.on) for s in sessions]
         self.users = Presence(line, len(self.names), sessions)
         self.processors = Presence(line, len(self.owner), of_rows, defined)
+        self.online = Presence(line, len(self.owner), of_rows, online)
+        self.running = Presence(line, len(self.owner), of_rows, defined, online)
         self.boots = Presence(line, len(self.names), sessions, boots)
         self._systems = sessions, boots
         # SET SHARE is for users who are logged on.
@@ -84,6 +99,24 @@ class Population:
             for each in named
         ]
         return Presence(self._line, len(self.names), *self._systems, switches)
+
+    def devices(self, owner: I64, numbers: I64, begin: str, end: str) -> Presence:
+        """Existence of virtual devices, which two kinds of events begin and end by their number.
+
+        They are there while their user is logged on. `owner`, `numbers`: (devices,) index of the
+        user, and number of the device.
+        """
+        switches = [
+            Switch(
+                moment(each.at_s),
+                matching(self.names, each.users)[owner] & (numbers == int(each.device, 16)),
+                each.kind == begin,
+            )
+            for each in self._events
+            if each.kind in (begin, end)
+        ]
+        sessions = [Switch(s.moment, s.objects[owner], s.on) for s in self._systems[0]]
+        return Presence(self._line, len(owner), sessions, switches)
 
     def counts(self) -> F64:
         """(intervals, groups) users logged on in each interval, a part of it as a part of one."""
@@ -349,7 +382,7 @@ _BUSY_SHARES = np.array([0.72, 0.01, 0.2, 0.02, 0.05])
 
 
 class Reported(NamedTuple):
-    """An item that daemons of some guests report: a file system, a process or a process summary.
+    """An item that some guests report: a file system, a process, an interface, a process summary.
 
     `owner` is (guests,) the index of the user of each guest that can have the item, `level` the
     number of its buffer (modification level of the product), `of` the group for a summary.
@@ -358,13 +391,13 @@ class Reported(NamedTuple):
 
     owner: I64
     level: int
-    of: FileSystem | GuestProcess | UserGroup
+    of: FileSystem | GuestProcess | GuestInterface | UserGroup
     presence: Presence
 
 
 def _reported(
     users: Users,
-    listed: Callable[[UserGroup], Sequence[FileSystem | GuestProcess | UserGroup]],
+    listed: Callable[[UserGroup], Sequence[FileSystem | GuestProcess | GuestInterface | UserGroup]],
     presence: Callable[[Any], Presence],
 ) -> list[Reported]:
     """All items of the groups, with the users of the group; buffers have even numbers."""
@@ -375,12 +408,19 @@ def _reported(
     ]
 
 
+class Processors(NamedTuple):
+    """A form of the system block: guests with as many processors, and which of these are online."""
+
+    guests: I64
+    numbers: I64
+
+
 class Linux:
     """The guests of a run whose groups have `appldata`.
 
     Attributes:
         owner: (guests,) index of the user.
-        by_processors: indices of guests by number of processors, fewest first.
+        blocks: the forms of their system blocks, fewest processors first.
         memory, swap, working_set: (guests,) KiB of memory, of swap space, and of the working set.
         modes: (5, guests) shares of the busy time, in the order of `BUSY`.
         cached, packet: (guests,) share of used memory that caches files; factor on the size of
@@ -389,6 +429,7 @@ class Linux:
         lag: (guests,) TOD units from the time a block is written to the sample.
         averages: (3, intervals, groups) load averages over 1, 5, 15 minutes / current load.
         file_systems, processes, summaries: items of guests that run mon_fsstatd or mon_procd.
+        interfaces: those beside loopback and the first one.
     """
 
     def __init__(self, demand: Demand, users: Users) -> None:
@@ -431,8 +472,48 @@ class Linux:
         self.summaries = _reported(
             users, lambda group: (group,) if group.processes else (), lambda _: boots
         )
+        self.interfaces = _reported(
+            users,
+            lambda group: group.interfaces,
+            lambda item: items("interface-up", "interface-down", item.name),
+        )
+        self._online, self._users = demand.population.online, users.owner
         counts = sorted(set(self.processors.tolist()))
-        self.by_processors = [np.flatnonzero(self.processors == count) for count in counts]
+        samples = len(demand.allocation.timeline.edges)
+        self.blocks = [
+            Processors(guests, np.array(numbers))
+            for guests in (np.flatnonzero(self.processors == count) for count in counts)
+            for numbers in self._online_sets(guests, samples)
+        ]
+
+    def _online_sets(self, guests: I64, samples: int) -> list[tuple[int, ...]]:
+        """Processors that are online together in one of some guests at a sample; all first."""
+        at = self.virtual_processors(guests)
+        sets = {tuple(range(at.shape[1]))}
+        for sample in range(samples):
+            online = self._online.at(sample)[at]
+            sets |= {tuple(np.flatnonzero(each).tolist()) for each in online if each.any()}
+        return sorted(sets, key=lambda each: (-len(each), each))
+
+    def shows(self, block: Processors, sample: int) -> Bool:
+        """(guests,) whether the processors that are online at a sample are those of a block."""
+        at = self.virtual_processors(block.guests)
+        of_block = np.isin(np.arange(at.shape[1]), block.numbers)
+        shown: Bool = (self._online.at(sample)[at] == of_block).all(axis=1)
+        return shown
+
+    def online(self, owner: I64, sample: int) -> I64:
+        """(owner,) number of processors that are online in some users' guests at a sample."""
+        of_users = np.bincount(self._users, self._online.at(sample), int(owner.max(initial=0)) + 1)
+        counts: I64 = of_users[owner].astype(np.int64)
+        return counts
+
+    def interfaces_at(self, sample: int) -> I64:
+        """(guests,) number of interfaces, beside loopback and the first one, at a sample."""
+        counts: I64 = np.zeros(len(self.owner), dtype=np.int64)
+        for each in self.interfaces:
+            counts += np.isin(self.owner, each.owner) & each.presence.at(sample)[self.owner]
+        return counts
 
     def running(self, owner: I64, sample: int) -> I64:
         """(owner,) number of processes that run in some guests at a sample."""

@@ -24,6 +24,7 @@ from .presence import Presence, Stay
 from .processors import Partitions, Processors
 from .sampling import Sampling
 from .storage import Flows, Levels, Volumes
+from .virtual_devices import VirtualDevices
 
 
 def entry_of(record: str, code: str) -> int:
@@ -197,6 +198,7 @@ class Model:
         self.users = Users(measurement, self.population)
         self.sampling = Sampling(measurement, timeline, self.users, self.volumes)
         self.linux = Linux(demand, self.users)
+        self.virtual = VirtualDevices(self.users, self.population)
         self.lists = Lists(demand, self.processors)
         self.activity = _activity(demand)
         groups = measurement.groups
@@ -247,6 +249,9 @@ class Sample:
     Attributes:
         seconds: nominal length of the interval.
         users, rows, boots: existence of sessions, virtual processors and guests' systems.
+        online, running: virtual processors that are online in the guest's system, and those of them
+            that are defined.
+        disks, adapters: of virtual disks and network adapters.
         processors, unparked, devices, measured: of processors, of those with work, of devices that
             are online, and of those that are measured.
         areas: of volumes for paging and spooling; others always exist.
@@ -263,6 +268,10 @@ class Sample:
         self.users = self.during(population.users)
         self.rows = self.during(population.processors)
         self.boots = self.during(population.boots)
+        self.online = self.during(population.online)
+        self.running = self.during(population.running)
+        self.disks = self.during(model.virtual.disks.presence)
+        self.adapters = self.during(model.virtual.adapters.presence)
         self.present = self.users.now
         self.times = model.processors.at(k)
         self.processors = self.during(model.processors.online)

@@ -28,7 +28,7 @@ from ...core.errors import LayoutError, unknown
 from ...schemas import Field, Group, Kind, Layout, Role, Type, layout, layouts, release_key
 from ...schemas.registry import build_all, shipped, site_folder
 from ...schemas.unplaced import unplaced
-from ..activity import dispatching, usage
+from ..activity import dispatching, usage, virtual_devices
 from ..model.measurement import SCM_PER_S, TOD_PER_S, TOD_PER_US
 from ..model.system import Sample, entry_of
 from ..numeric import F64, Bool, floor_int, partition
@@ -166,7 +166,7 @@ FUNCTIONS: Mapping[str, Any] = {
 }
 """Functions and constants."""
 
-ACTIVITY = {"dispatching": dispatching, "usage": usage}
+ACTIVITY = {"dispatching": dispatching, "usage": usage, "virtual_devices": virtual_devices}
 """Names of modules in expressions of figures."""
 
 OF_MODEL: Mapping[str, str] = _NAMES["model"]
@@ -195,6 +195,7 @@ class RecordTable(Table, frozen=True, kw_only=True):
         since: the first release that has the record.
         rows: records in a sample; 0 if the system has none.
         present: (rows,) whether a sample has the row.
+        counting: (rows,) whether its counters go on; by default those of rows that are present.
         restarted: (rows,) whether its counters restart in a sample's interval.
         lasting: (rows,) the part of the interval's work that comes after that.
         ages: intervals in which counters increased before the first sample after an IPL.
@@ -210,6 +211,7 @@ class RecordTable(Table, frozen=True, kw_only=True):
     since: str = ""
     rows: str = "1"
     present: str = ""
+    counting: str = ""
     restarted: str = ""
     lasting: str = ""
     ages: str = "age"
@@ -299,7 +301,8 @@ class Record:
         self._place, self._given = f"{file}: {name}", {*table.variants, *_GIVEN}
         self._let = self._expressions(table.let)
         own = {
-            key: getattr(table, key) for key in ("rows", "ages", "present", "restarted", "lasting")
+            key: getattr(table, key)
+            for key in ("rows", "ages", "present", "counting", "restarted", "lasting")
         }
         self._options = self._expressions({key: text for key, text in own.items() if text})
         self.ages = self._options["ages"]
@@ -340,10 +343,12 @@ class Record:
             return 0
         return int(self._options["rows"].value(scope))
 
-    def mask(self, option: Literal["present", "restarted"], scope: RecordScope) -> Bool | None:
-        """(rows,) rows that are present in a sample, or whose counters restart in its interval.
+    def mask(
+        self, option: Literal["present", "counting", "restarted"], scope: RecordScope
+    ) -> Bool | None:
+        """(rows,) rows of a sample that are present, count, or whose counters restart before it.
 
-        None without such an expression: all rows are present, and none is restarted.
+        None without such an expression: all rows are present, those count, and none is restarted.
         """
         expression = self._options.get(option)
         return None if expression is None else expression.value(scope)

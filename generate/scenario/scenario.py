@@ -240,6 +240,44 @@ class GuestProcess(Table, frozen=True):
     major_faults_per_s: NonNegative = 0.0
 
 
+class GuestInterface(Table, frozen=True):
+    """A network interface of each guest of a group, beside loopback and its first one.
+
+    KiB a second while it is there.
+    """
+
+    name: Text
+    received_kib_per_s: NonNegative = 0.0
+    sent_kib_per_s: NonNegative = 0.0
+
+
+class _VirtualDevice(Text):
+    """Number of a virtual device."""
+
+    EXPECTED = "up to four hexadecimal digits, as 0600"
+    PATTERN = "[0-9A-Fa-f]{1,4}"
+
+
+class VirtualDisk(Table, frozen=True):
+    """A virtual disk in storage of each user of a group; I/Os a second at load 1."""
+
+    device: _VirtualDevice
+    size_mib: Annotated[int, Meta(ge=1, le=2047)] = 100
+    ios_per_s: NonNegative = 1.0
+
+
+class Adapter(Table, frozen=True):
+    """A virtual network adapter of each user of a group, coupled to a network of the system.
+
+    KiB a second at load 1. `device` is the first of its three devices.
+    """
+
+    device: _VirtualDevice
+    network: SystemText = SystemText("VSWITCH1")
+    received_kib_per_s: NonNegative = 0.0
+    sent_kib_per_s: NonNegative = 0.0
+
+
 class UserGroup(Table, frozen=True):
     """Users of one kind. Rates are for one user and second, at load 1; shares are of the time.
 
@@ -277,6 +315,9 @@ class UserGroup(Table, frozen=True):
     appldata: bool = False
     file_systems: tuple[FileSystem, ...] = ()
     processes: tuple[GuestProcess, ...] = ()
+    interfaces: tuple[GuestInterface, ...] = ()
+    virtual_disks: tuple[VirtualDisk, ...] = ()
+    adapters: tuple[Adapter, ...] = ()
 
 
 class Transactions(Table, frozen=True):
@@ -312,10 +353,12 @@ _OfSampling = Literal["sample-disable", "sample-enable", "rate-stop", "rate-star
 _OfMachine = Literal["attach", "detach", "storage-add", "area-add"]
 _Session = Literal["logoff", "logon", "runaway"]
 _OfLinux = Literal["process-start", "process-end", "mount", "unmount"]
+_OfGuestSystem = Literal["cpu-offline", "cpu-online", "interface-up", "interface-down"]
+_OfVirtualDevices = Literal["define-disk", "detach-disk", "define-adapter", "detach-adapter"]
 _OfPartition = Literal["partition-off", "partition-on", "weight", "cap", "uncap"]
 _OfDisks = Literal["slow", "full", "path-off", "path-on", "volume"]
 _OfCp = Literal["contention"]
-_OfUsers = Literal[_Session, _OfGuest, _OfLinux]
+_OfUsers = Literal[_Session, _OfGuest, _OfLinux, _OfGuestSystem, _OfVirtualDevices]
 EventKind = Literal[
     _Interruption, _OfUsers, _Switch, _OfSampling, _OfMachine, _OfPartition, _OfDisks, _OfCp
 ]
@@ -327,8 +370,9 @@ class Event(Table, frozen=True):
 
     `lasts_s` is its length. `users` are user ids or patterns ("LINUX00*"). `processor` is
     a core where cores have several threads, and the address of a virtual one in events of users.
-    `name` is the command of a process, the directory of a file system, a partition, a channel path,
-    a lock or the serial of a volume. `factor` multiplies the service time of a device.
+    `device` is that of a user in events of users. `name` is the command of a process, the directory
+    of a file system, an interface, a partition, a channel path, a lock or the serial of a volume.
+    `factor` multiplies the service time of a device.
     """
 
     kind: EventKind
@@ -399,16 +443,17 @@ Level5 = Literal["5.1.0", "5.2.0", "5.3.0", "5.4.0"]
 Level6 = Literal["6.1.0", "6.2.0", "6.3.0", "6.4.0"]
 Level7 = Literal["7.1.0", "7.2.0", "7.3.0", "7.4.0", "7.5.0"]
 Level = Literal[Level4, Level5, Level6, Level7]
-Domain = Literal["system", "storage", "user", "processor", "io", "appldata"]
+Domain = Literal["system", "storage", "user", "processor", "io", "network", "appldata"]
 DOMAIN_NUMBERS: dict[Domain, int] = {
     "system": 0,
     "storage": 3,
     "user": 4,
     "processor": 5,
     "io": 6,
+    "network": 8,
     "appldata": 10,
 }
-EventDomain = Literal["monitor", "storage", "user", "transaction", "processor", "io"]
+EventDomain = Literal["monitor", "storage", "user", "transaction", "processor", "io", "network"]
 
 
 class Monitor(Table, frozen=True):

@@ -43,6 +43,9 @@ OWN = (
     "file_systems",
     "processes",
     "partitions",
+    "guest_networks",
+    "virtual_disks",
+    "virtual_adapters",
 )
 """Kinds of objects that exist for parts of intervals."""
 
@@ -277,6 +280,8 @@ def _is_whole(rows: pl.DataFrame, *, told: bool = False) -> pl.Expr:
         ("processors_change", ~pl.col("processors_change")),
         ("clock_set", ~pl.col("clock_set")),
         ("weights_change", ~pl.col("weights_change")),
+        ("interfaces_change", ~pl.col("interfaces_change")),
+        ("volume_changes", ~pl.col("volume_changes")),
     ):
         if name in rows.columns:
             whole = whole & condition
@@ -294,8 +299,9 @@ def _is_told(rows: pl.DataFrame) -> pl.Expr:
 def _whole(truth: Truth, figure: Figure, *, told: bool = False) -> pl.DataFrame:
     """`rests`, by interval: whether all objects of which a figure is a sum are whole, or absent."""
     recorded, added = pl.col("suspended") == 0, pl.col("storage_added_mib") == 0
-    if figure.kind == "latest" or "storage" in figure.rests_on:
-        recorded = recorded.cum_min()
+    if (figure.kind, figure.truth) == ("latest", "users") or "storage" in figure.rests_on:
+        # Settings are told by events, of which a sample that is missing may have lost some.
+        recorded = (recorded & pl.col("in_dump")).cum_min()
     rests = truth["system"].sort("interval_end")
     rests = rests.select(
         "interval_end", rests=recorded & added if "storage" in figure.rests_on else recorded

@@ -91,6 +91,13 @@ SHOWN = (
         SUSPEND,
         {"kind": "measurement-on", "at_s": 140, "device": "0B00"},
     ),
+    *(
+        (
+            {"kind": "suspend", "at_s": 66, "lasts_s": 200},
+            {"kind": "storage-add", "at_s": at, "storage_mib": 4096},
+        )
+        for at in (80, 130, 190)
+    ),
 )
 """Events that showed a rule that was missing, each in a world of its own."""
 
@@ -98,6 +105,15 @@ SHOWN = (
 def test_what_showed_that_a_rule_was_missing_is_told(tmp_path: Path):
     worlds = [World(f"S{n}", seed=n + 3, events=events) for n, events in enumerate(SHOWN)]
     outcome = hold(worlds, tmp_path, spans=False)
+    assert not outcome.wrong, "\n".join(each.text for each in outcome.wrong)
+
+
+def test_a_device_that_is_not_sampled_is_not_gone(tmp_path: Path):
+    events = (
+        {"kind": "sample-disable", "at_s": 197, "domain": "io"},
+        {"kind": "sample-enable", "at_s": 299, "domain": "io"},
+    )
+    outcome = hold([World("S", seed=1, events=events)], tmp_path, explains=True)
     assert not outcome.wrong, "\n".join(each.text for each in outcome.wrong)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 from collections.abc import Iterable
@@ -22,7 +23,7 @@ intervals = {intervals}
 [monitor]
 interval_s = {seconds}
 high_frequency_s = 1.0
-events = ["monitor", "storage", "user", "processor", "io"]
+events = ["monitor", "storage", "user", "processor", "io", "network"]
 [machine]
 type = "{type}"
 model = "704"
@@ -62,7 +63,15 @@ command = "db2sysc"
 cpu_percent = 12.5
 resident_mib = 75.0
 virtual_mib = 120.0
-[[users]]
+[[users.interfaces]]
+name = "eth1"
+received_kib_per_s = 50.0
+sent_kib_per_s = 8.0
+[[users.virtual_disks]]
+device = "0300"
+size_mib = 200
+ios_per_s = 20.0
+{adapters}[[users]]
 name = "staff"
 prefix = "CMS"
 count = 3
@@ -96,6 +105,11 @@ avoided_per_s = 4
 [run.A]
 cp_level = "{level}"
 start = {start}Z
+"""
+ADAPTERS = """[[users.adapters]]
+device = "0600"
+received_kib_per_s = 90.0
+sent_kib_per_s = 40.0
 """
 MACHINES = {"4.3.0": "2064", "5.2.0": "2094", "5.4.0": "2094", "6.4.0": "2827", "7.2.0": "3906"}
 
@@ -167,6 +181,7 @@ class World:
             type=MACHINES[self.level],
             machine=machine,
             storage=storage,
+            adapters=ADAPTERS if self.level >= SINCE["adapter"] else "",
             intervals=INTERVALS,
             seconds=SECONDS,
             start=START.isoformat(),
@@ -227,6 +242,20 @@ def _told(events: list[Event]) -> list[Event]:
     return events[: 1 if events[0]["kind"] == "partition-on" else 2]
 
 
+def _seen(events: list[Event]) -> list[Event]:
+    """An interface that is there only between two samples is in no block."""
+    return events[: 1 if events[0]["kind"] == "interface-up" else 2]
+
+
+def _told_processors(events: list[Event]) -> list[Event]:
+    """Without what follows a processor that is online only between two samples: no block tells."""
+    for place, (one, other) in enumerate(itertools.pairwise(events)):
+        apart = other["at_s"] // SECONDS - one["at_s"] // SECONDS
+        if one["kind"] == "cpu-online" and not apart:
+            return events[: place + 1]
+    return events
+
+
 def _sampling(rng: random.Random) -> list[Event]:
     if rng.random() < 0.5:
         users = rng.choice(["", rng.choice(USERS)])
@@ -273,6 +302,18 @@ KINDS = {
         r, "process-end", "process-start", again=False, users=r.choice(LINUX), name="db2sysc"
     ),
     "mount": lambda r: _pair(r, "unmount", "mount", users=r.choice(LINUX), name="/"),
+    "guest-cpu": lambda r: _told_processors(
+        _pair(r, "cpu-offline", "cpu-online", users=r.choice(LINUX), processor=1)
+    ),
+    "interface": lambda r: _seen(
+        _pair(r, "interface-down", "interface-up", users=r.choice(LINUX), name="eth1")
+    ),
+    "virtual-disk": lambda r: _pair(
+        r, "detach-disk", "define-disk", users=r.choice(LINUX), device="0300"
+    ),
+    "adapter": lambda r: _pair(
+        r, "detach-adapter", "define-adapter", users=r.choice(LINUX), device="0600"
+    ),
     "partition": lambda r: _told(_pair(r, "partition-off", "partition-on", name="OTHER")),
     "weight": lambda r: r.choice(
         [
@@ -348,7 +389,7 @@ KINDS = {
 _LEVELS = {"threads": ("6.4.0", "7.2.0"), "expanded": ("4.3.0", "5.2.0", "5.4.0")}
 """CP levels of variants that not all have."""
 
-SINCE = {"park": "6.3.0", "storage": "5.4.0"}
+SINCE = {"park": "6.3.0", "storage": "5.4.0", "adapter": "5.1.0"}
 """CP level that first does it."""
 
 
