@@ -22,7 +22,7 @@ from cpmon.store import Store
 from tests.faults.conftest import dump_of
 from tests.fleet import fleet
 from tests.jobs import work
-from tests.jobs.test_reduce import cut
+from tests.jobs.test_reduce import FEW, cut
 from tests.spark.conftest import MASTER
 
 if TYPE_CHECKING:
@@ -51,14 +51,24 @@ def engine(spark: SparkSession) -> Spark:
 
 
 @pytest.mark.usefixtures("spark_environment")
-def test_executors_reduce_to_the_same_bytes_and_name_the_unit_that_fails(tmp_path: Path):
+@pytest.mark.parametrize(
+    ("names", "least"),
+    [
+        pytest.param(FEW[:3], 20, id="few"),
+        pytest.param((), 216, id="all", marks=pytest.mark.long),
+    ],
+)
+def test_executors_reduce_to_the_same_bytes_and_name_the_unit_that_fails(
+    tmp_path: Path, names: tuple[str, ...], least: int
+):
     first = fleet(tmp_path, systems={"PRODA": (), "PRODB": (1, 3)})
     second = Store(shutil.copytree(first.root, tmp_path / "second"))
-    reduce(first, (), Settings())
+    reduce(first, names, Settings())
     expected = pieces(first)
-    assert len(expected) > 215
+    assert len(expected) >= least
     file = cut(second.root, "PRODB", date(2003, 5, 9))
-    done = cpmon("reduce", "--store", second.root, "--engine", "spark", "--master", MASTER)
+    words = ("reduce", *names, "--store", second.root)
+    done = cpmon(*words, "--engine", "spark", "--master", MASTER)
     assert done.returncode == Status.USAGE, done.stderr
     assert "PRODB 2003-05-09 failed" in done.stderr and str(file) in done.stderr
     assert f"reduced by Spark at {MASTER} in " in done.stdout
