@@ -1,7 +1,7 @@
 -- Response of all disks by time
--- Milliseconds of an I/O, mean over all disks of a system: service, and with
--- the time in CP's queue, beside I/Os a second. NULL where those of one disk
--- are not known; an idle disk adds nothing.
+-- Milliseconds of an I/O, mean over the disks of a system that are sampled:
+-- service, and with the time in CP's queue, beside I/Os a second. NULL where
+-- those of one disk are not known; an idle disk adds nothing.
 -- param: run = '' -- only this run; empty for everything in the store
 -- param: system = '*' -- only this system, or those of a pattern
 -- param: since = '1900-01-01' -- only intervals that end after it, UTC
