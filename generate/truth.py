@@ -328,7 +328,7 @@ def _linux_guests(sample: Sample) -> Columns:
         "clock_set": (fast != model.population.clock_offset(sample.number - 1))[linux.owner],
         "busy_s": (_of_users(sample, used.virtual) * booted)[linux.owner],
         "virtual_processors": linux.online(linux.owner, sample.number),
-        "processors_change": _of_guests(sample, _set_changes(sample.online)),
+        "online_change": _of_guests(sample, _set_changes(sample.online)),
         "memory_mib": linux.memory / 1024,
     }
 

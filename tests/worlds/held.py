@@ -280,6 +280,7 @@ def _is_whole(rows: pl.DataFrame, *, told: bool = False) -> pl.Expr:
         ("processors_change", ~pl.col("processors_change")),
         ("clock_set", ~pl.col("clock_set")),
         ("weights_change", ~pl.col("weights_change")),
+        ("online_change", ~pl.col("online_change")),
         ("interfaces_change", ~pl.col("interfaces_change")),
         ("volume_changes", ~pl.col("volume_changes")),
     ):

@@ -243,8 +243,15 @@ def _told(events: list[Event]) -> list[Event]:
 
 
 def _seen(events: list[Event]) -> list[Event]:
-    """An interface that is there only between two samples is in no block."""
-    return events[: 1 if events[0]["kind"] == "interface-up" else 2]
+    """Up to the first two in one interval: what is lost then is in no block.
+
+    One that was there all the time has counted so much that it shows when it goes.
+    """
+    seconds = [each["at_s"] // SECONDS for each in events]
+    for place, (one, other) in enumerate(itertools.pairwise(seconds)):
+        if one == other and (place or events[0]["kind"] == "interface-up"):
+            return events[: place + 1]
+    return events
 
 
 def _told_processors(events: list[Event]) -> list[Event]:

@@ -197,6 +197,25 @@ MISTAKES = {
         "events[0]",
         "either processor or device",
     ),
+    "a processor of a guest without an address": (
+        "[run.A]",
+        event('kind = "cpu-offline"\nat_s = 363\nusers = "GUEST*"'),
+        "events[0].processor",
+        "its address, 1 or more",
+    ),
+    "no such interface": (
+        "[run.A]",
+        event('kind = "interface-up"\nat_s = 363\nusers = "GUEST*"\nname = "eth1"'),
+        "events[0].name",
+        "[[users.interfaces]]",
+    ),
+    "no such virtual disk": (
+        "count = 3\n",
+        'count = 3\n\n[[users.virtual_disks]]\ndevice = "300"\n\n'
+        '[[events]]\nkind = "detach-disk"\nat_s = 363\nusers = "GUEST*"\ndevice = "0301"\n',
+        "events[0].device",
+        "0300",
+    ),
     "park at a level that cannot": (
         "[run.A]",
         event('kind = "park"\nat_s = 363\nprocessor = 1'),
