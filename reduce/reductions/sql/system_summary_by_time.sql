@@ -58,7 +58,7 @@ SELECT i.system,
        nullif(
          concat_ws(
            ', ', p.doubts, l.doubts, s.doubts, x.doubts, g.doubts, w.doubts,
-           d.doubts
+           u.doubts, d.doubts
          ), ''
        ) AS doubts
 FROM _interval AS i
@@ -74,5 +74,7 @@ LEFT JOIN _paging_totals AS g
   ON g.system = i.system AND g.interval_end = i.interval_end
 LEFT JOIN _processor_witness AS w
   ON w.system = i.system AND w.interval_end = i.interval_end
+LEFT JOIN _logon_witness AS u
+  ON u.system = i.system AND u.interval_end = i.interval_end
 LEFT JOIN _device_witness AS d
   ON d.system = i.system AND d.interval_end = i.interval_end;
