@@ -68,7 +68,8 @@ def shifted_claims(data: bytes) -> I64:
     """(controls, 2) Bytes of a file that a control record announces which stands off every frame.
 
     It is that of another dump behind one that was cut. A frame of the file that has come to stand
-    among its data is none of the dump that is read from there on.
+    among its data is none of the dump that is read from there on. Nor is one among the frames
+    behind these that begin with a record, though nothing announces them.
     """
     found = []
     for at in range(max(len(data) - FRAME + 1, 0)):
@@ -77,7 +78,10 @@ def shifted_claims(data: bytes) -> I64:
             entries = _entries(data, at)
             if entries and last - first + 1 == len(entries) * ENTRY.size:
                 sizes = (-(-(end - start + 1) // FRAME) for _, start, end in entries)
-                found.append((at, at + FRAME + sum(sizes) * FRAME))
+                behind = at + FRAME + sum(sizes) * FRAME
+                while header(data, behind):
+                    behind += FRAME
+                found.append((at, behind))
     return np.array(found, np.int64).reshape(-1, 2)
 
 
