@@ -102,12 +102,14 @@ SHOWN = (
 """Events that showed a rule that was missing, each in a world of its own."""
 
 
+@pytest.mark.slow
 def test_what_showed_that_a_rule_was_missing_is_told(tmp_path: Path):
     worlds = [World(f"S{n}", seed=n + 3, events=events) for n, events in enumerate(SHOWN)]
     outcome = hold(worlds, tmp_path, spans=False)
     assert not outcome.wrong, "\n".join(each.text for each in outcome.wrong)
 
 
+@pytest.mark.slow
 def test_a_device_that_is_not_sampled_is_not_gone(tmp_path: Path):
     events = (
         {"kind": "sample-disable", "at_s": 197, "domain": "io"},
