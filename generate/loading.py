@@ -64,6 +64,8 @@ _OF_USERS = {
     *("cpu-offline", "cpu-online", "interface-up", "interface-down"),
     *("define-disk", "detach-disk", "define-adapter", "detach-adapter"),
 }
+_OF_PROCESSOR = {"define-cpu", "detach-cpu", "cpu-offline", "cpu-online"}
+"""Kinds of events of one virtual processor."""
 
 
 def _check_names(scenario: Scenario, place: Place) -> None:
@@ -154,7 +156,7 @@ def _check_event(scenario: Scenario, run: Run, each: Event, place: Place) -> Non
                 found=repr(each.users),
             )
         _check_item(scenario, each, place)
-        if each.kind.endswith(("-cpu", "line")) and each.processor is None:
+        if each.kind in _OF_PROCESSOR and each.processor is None:
             raise CpmonError(
                 f"{each.kind}: which virtual processor?",
                 place=place("processor"),

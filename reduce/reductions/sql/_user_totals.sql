@@ -41,8 +41,7 @@ held AS (
          s.xstor_pages,
          s.dasd_pages,
          s.doubts,
-         COALESCE(c.users <= s.sampled, TRUE) AS is_whole,
-         COALESCE(s.sampled > c.users * 1.01e0 + 1, FALSE) AS is_contradicted
+         COALESCE(c.users <= s.sampled, TRUE) AS is_whole
   FROM summed AS s
   LEFT JOIN _stated_users AS c
     ON c.system = s.system AND c.interval_end = s.interval_end
@@ -68,7 +67,9 @@ SELECT t.system,
          concat_ws(
            ', ', t.doubts,
            CASE WHEN NOT t.is_whole THEN 'users were not sampled' END,
-           CASE WHEN t.is_contradicted THEN 'SYTUSR contradicts USEACT' END
+           w.doubts
          ), ''
        ) AS doubts
-FROM held AS t;
+FROM held AS t
+LEFT JOIN _logon_witness AS w
+  ON w.system = t.system AND w.interval_end = t.interval_end;

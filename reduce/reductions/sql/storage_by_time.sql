@@ -75,8 +75,7 @@ SELECT p.system,
          concat_ws(
            ', ', f.doubts, d.doubts, m.doubts,
            CASE WHEN w.users > d.sampled THEN 'users were not sampled' END,
-           CASE WHEN d.sampled > w.users * 1.01e0 + 1
-                THEN 'SYTUSR contradicts USEACT' END
+           u.doubts
          ), ''
        ) AS doubts
 FROM paging_by_time AS p
@@ -86,6 +85,8 @@ LEFT JOIN defined AS d
   ON d.system = p.system AND d.interval_end = p.interval_end
 LEFT JOIN _stated_users AS w
   ON w.system = p.system AND w.interval_end = p.interval_end
+LEFT JOIN _logon_witness AS u
+  ON u.system = p.system AND u.interval_end = p.interval_end
 LEFT JOIN _memory_configuration AS m
   ON m.system = p.system
   AND as_of(p.interval_end, m.valid_from, m.valid_until);
